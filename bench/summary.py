@@ -1,0 +1,176 @@
+"""PURE: samples of many rounds -> medians, ratios with their spread, targets met or missed.
+
+A figure goes by a path, "cell/system/field" ("produce/kafka/rate",
+"consume/korvet-batch/cpu_us/storage"). A ratio is taken inside each round, between
+neighbours in time, and only then is the median taken: on a noisy machine that is steadier
+than a ratio of medians. Its path ends in the system it is a share of
+("produce/korvet-batch/rate/of/kafka").
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+KAFKA: Final = "kafka"
+XADD: Final = "xadd"
+BATCH: Final = "korvet-batch"
+RECORD: Final = "korvet-record"
+
+PRODUCE: Final = "produce"
+CONSUME: Final = "consume"
+# The same with a client that makes one call a record, as most programs do.
+PLAIN_PRODUCE: Final = "plain-produce"
+PLAIN_CONSUME: Final = "plain-consume"
+# With a key, which is one more field of an entry.
+KEYED_PRODUCE: Final = "keyed-produce"
+END_TO_END: Final = "end-to-end"
+SMALL: Final = "small-requests"
+# The read-back that looks for what the small requests lost; no measurement.
+READ_BACK: Final = "small-requests-read-back"
+
+IDLE: Final = "idle-members"
+COMMITS: Final = "offset-commits"
+
+TRANSACTIONS: Final = "transactions"
+
+# Fields that a round's other systems are compared in.
+_COMPARED: Final = ("rate", "again_s", "beyond_s")
+
+
+# What must not happen, by the name under which a result counts it.
+RECORD_FAULTS: Final = {
+    "lost": "records acknowledged and not read back",
+    "unreported": "records without a delivery report",
+    "foreign": "values read that nobody sent",
+    "duplicated": "records read twice",
+    "out_of_order": "records read out of order",
+    "timeouts": "requests that timed out",
+    "retries": "requests sent again",
+    "failures": "records whose delivery failed",
+}
+GROUP_FAULTS: Final = {
+    "lost": "partitions whose last acknowledged commit was not read back",
+    "joins": "joins of members that were idle",
+}
+
+
+def join_cell(size: int) -> str:
+    """A member joins, and the group has this many."""
+    return f"join-{size}"
+
+
+def death_cell(size: int) -> str:
+    """A member dies of a group of this many."""
+    return f"death-{size}"
+
+
+class Sample(NamedTuple):
+    """What one cell gave for one system in one round."""
+
+    round: int
+    cell: str
+    system: str
+    result: Mapping[str, Any]
+
+
+class Figure(NamedTuple):
+    """One number over all rounds."""
+
+    median: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    label: str
+    path: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+class Verdict(NamedTuple):
+    label: str
+    path: str
+    # None: the run did not measure it.
+    value: float | None
+    bound: str
+    met: bool
+
+
+def figures(samples: Sequence[Sample]) -> dict[str, Figure]:
+    rounds: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    for sample in samples:
+        for path, value in _numbers(sample.result):
+            rounds[f"{sample.cell}/{sample.system}/{path}"][sample.round] = value
+    for path, ratios in list(_ratios(rounds)):
+        rounds[path] = ratios
+    return {path: _figure(by_round.values()) for path, by_round in rounds.items()}
+
+
+def judge(
+    targets: Iterable[Target],
+    samples: Sequence[Sample],
+    found: Mapping[str, Figure],
+    faults: Mapping[str, str] = RECORD_FAULTS,
+) -> list[Verdict]:
+    """Every target's verdict, and at the end that nothing went wrong in any run."""
+    verdicts = [_verdict(target, found) for target in targets]
+    return [*verdicts, *_faults(samples, faults)]
+
+
+def _verdict(target: Target, found: Mapping[str, Figure]) -> Verdict:
+    figure = found.get(target.path)
+    if target.at_least is not None:
+        bound = f"≥ {target.at_least:g}"
+        met = figure is not None and figure.median >= target.at_least
+    else:
+        assert target.at_most is not None
+        bound = f"≤ {target.at_most:g}"
+        met = figure is not None and figure.median <= target.at_most
+    value = None if figure is None else figure.median
+    return Verdict(target.label, target.path, value, bound, met)
+
+
+def _faults(samples: Sequence[Sample], faults: Mapping[str, str]) -> Iterator[Verdict]:
+    for name, label in faults.items():
+        count = sum(
+            value
+            for sample in samples
+            for path, value in _numbers(sample.result)
+            if name in path.split("/")
+        )
+        yield Verdict(f"{label}, in all runs", f"*/{name}", count, "= 0", count == 0)
+
+
+def _ratios(
+    rounds: Mapping[str, Mapping[int, float]],
+) -> Iterator[tuple[str, dict[int, float]]]:
+    for path, values in rounds.items():
+        cell, system, field = path.split("/", 2)
+        if field not in _COMPARED or system in (KAFKA, XADD):
+            continue
+        # Plain Redis only adds; its rate is the measure for reading too.
+        added = KEYED_PRODUCE if cell == KEYED_PRODUCE else PRODUCE
+        bases = {KAFKA: f"{cell}/{KAFKA}/{field}", XADD: f"{added}/{XADD}/{field}"}
+        for base, base_path in bases.items():
+            below = rounds.get(base_path, {})
+            shared = values.keys() & below.keys()
+            if shared:
+                ratios = {one: values[one] / below[one] for one in shared}
+                yield f"{path}/of/{base}", ratios
+
+
+def _numbers(result: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
+    for name, value in result.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{above}{name}/")
+        elif isinstance(value, int | float):
+            yield f"{above}{name}", float(value)
+
+
+def _figure(values: Iterable[float]) -> Figure:
+    ranked = sorted(values)
+    return Figure(median(ranked), ranked[0], ranked[-1])

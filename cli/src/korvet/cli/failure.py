@@ -1,0 +1,10 @@
+"""How a command fails: one sentence on what went wrong, one on what to do about it."""
+
+
+class Failure(Exception):
+    """Ends the command with exit status 1; `advice` may span lines, as for a log's end."""
+
+    def __init__(self, problem: str, advice: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.advice = advice

@@ -1,0 +1,16 @@
+"""What it means to a person when a gRPC service gives no answer."""
+
+from korvet.cli.addresses import nobody_there
+from korvet.cli.failure import Failure
+from korvet.client.connection import NOT_CONNECTED
+
+
+def no_answer(service: str, address: str, detail: str) -> Failure:
+    """`service` is "storage" or "coordinator", which is its option's name as well."""
+    # Should gRPC's words change, the second message is true of both.
+    if detail.startswith(NOT_CONNECTED):
+        return nobody_there(address, f"--{service}")
+    return Failure(
+        f"{service.capitalize()} at {address} cannot answer: {detail}.",
+        "Its log says why; `korvet up --verbose` shows it.",
+    )

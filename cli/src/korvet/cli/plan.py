@@ -1,0 +1,49 @@
+"""What one `korvet up` is to start: everything that is known before the first process."""
+
+import socket
+from dataclasses import dataclass
+from typing import Final
+
+from korvet.cli.failure import Failure
+from korvet.cli.server_settings import ServerSettings
+
+HOST: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    kafka_port: int
+    storage_port: int
+    coordinator_port: int
+    redis_url: str | None
+    settings: ServerSettings
+    verbose: bool
+
+    @property
+    def kafka_address(self) -> str:
+        return f"{HOST}:{self.kafka_port}"
+
+    @property
+    def storage_address(self) -> str:
+        return f"{HOST}:{self.storage_port}"
+
+    @property
+    def coordinator_address(self) -> str:
+        return f"{HOST}:{self.coordinator_port}"
+
+
+def usable_port(port: int, option: str) -> int:
+    """The port, or a free one for 0; a taken one is better found now than by a service."""
+    try:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST, port))
+            usable: int = probe.getsockname()[1]
+            return usable
+    except OverflowError:
+        raise Failure(f"{port} is no port: they go from 1 to 65535.") from None
+    except OSError as error:
+        raise Failure(
+            f"Cannot listen on {HOST}:{port}: {(error.strerror or str(error)).lower()}.",
+            f"Stop what uses that port, or choose another one with {option}.",
+        ) from error

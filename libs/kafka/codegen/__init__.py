@@ -1,0 +1,1 @@
+"""Writes korvet.kafka.messages from the message descriptions in the kafka-clients jar."""

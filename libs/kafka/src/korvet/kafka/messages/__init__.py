@@ -1,0 +1,1 @@
+"""Kafka's messages, generated from kafka-clients 4.2.0."""

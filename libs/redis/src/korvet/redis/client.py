@@ -1,0 +1,38 @@
+"""The connection pool for everything but the hot path, on redis-py.
+
+It never sends a command twice: after a lost connection the outcome is unknown, and only
+the caller knows what that means. A connection that died while idle is noticed when it is
+taken from the pool.
+"""
+
+from typing import Final
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+_CONNECT_SECONDS: Final = 3.0
+# Longer than any of our scripts blocks Redis, shorter than a caller's patience.
+_ANSWER_SECONDS: Final = 10.0
+_CONNECTIONS: Final = 16
+
+
+def connect(url: str) -> "Redis":
+    """A client that decodes replies to text. It connects when it is first used."""
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=_CONNECTIONS,
+        timeout=_ANSWER_SECONDS,
+        socket_connect_timeout=_CONNECT_SECONDS,
+        socket_timeout=_ANSWER_SECONDS,
+        # Unix sockets have no such thing, and redis-py refuses it for them.
+        **({} if url.startswith("unix:") else {"socket_keepalive": True}),
+        retry=Retry(NoBackoff(), retries=0),
+        # With RESP3 redis-py expects notices on idle connections, and so no longer looks
+        # whether one was closed.
+        protocol=2,
+        decode_responses=True,
+        # What somebody has put into a key by hand must not stop the service.
+        encoding_errors="replace",
+    )
+    return Redis.from_pool(pool)

@@ -1,0 +1,83 @@
+"""A gRPC server with what each of our services offers besides its own RPCs.
+
+That is health (NOT_SERVING until told otherwise, and again from the moment it stops),
+reflection, message sizes well above gRPC's default, and a stop that lets calls finish.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from korvet.runtime.grpc_channel import KEEPALIVE_OPTIONS, MESSAGE_OPTIONS
+
+_SERVER_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
+    # Two servers on one port would each get half of the connections, unnoticed.
+    ("grpc.so_reuseport", 0),
+    # Accept the pings of KEEPALIVE_OPTIONS, which gRPC otherwise takes for abuse.
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.max_ping_strikes", 0),
+)
+
+
+class ListenError(OSError):
+    """The server cannot listen on an address, most often because another one does."""
+
+
+class GrpcServer:
+    """Create it, add servicers to `.grpc`, then `start`, `set_serving` and `stop`."""
+
+    def __init__(
+        self,
+        *,
+        addresses: Sequence[str],
+        service_names: Sequence[str],
+        interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
+    ) -> None:
+        """Prepare to listen on each of `addresses`: "host:port" or "unix:/path.sock".
+
+        `service_names` are the full names of the services (`DESCRIPTOR…full_name`), for
+        reflection and health.
+        """
+        self._addresses = tuple(addresses)
+        self._service_names = tuple(service_names)
+        self._interceptors = tuple(interceptors)
+        self._health = health.aio.HealthServicer()
+        self.grpc: Final = grpc.aio.server(
+            options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS, *_SERVER_OPTIONS),
+            interceptors=self._interceptors,
+        )
+
+    async def start(self) -> tuple[int, ...]:
+        """Listen, not yet as SERVING; return the port of each address (1 for unix)."""
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self.grpc)
+        reflection.enable_server_reflection(
+            (*self._service_names, health.SERVICE_NAME, reflection.SERVICE_NAME), self.grpc
+        )
+        await self.set_serving(False)
+        ports = tuple(self._listen(address) for address in self._addresses)
+        await self.grpc.start()
+        return ports
+
+    async def set_serving(self, serving: bool) -> None:
+        """Say in health whether the service can do its work now."""
+        status = (
+            health_pb2.HealthCheckResponse.SERVING
+            if serving
+            else health_pb2.HealthCheckResponse.NOT_SERVING
+        )
+        for name in ("", *self._service_names):
+            await self._health.set(name, status)
+
+    async def stop(self, grace: float) -> None:
+        """Refuse new calls, give those under way `grace` seconds, then cancel them."""
+        await self._health.enter_graceful_shutdown()
+        await self.grpc.stop(grace)
+
+    def _listen(self, address: str) -> int:
+        try:
+            return self.grpc.add_insecure_port(address)
+        except RuntimeError as error:
+            raise ListenError(f"cannot listen on {address}: {error}") from error

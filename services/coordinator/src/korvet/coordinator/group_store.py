@@ -1,0 +1,73 @@
+"""Groups in Redis (`owned_store`), beside work queues, which have no state here.
+
+One lane carries all of it in order, commits included (`committed_offsets`): so a commit
+that was taken before a rebalance is in Redis before the next generation is.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from korvet.coordinator.group import Group, State
+from korvet.coordinator.group_codec import StoredGroup, decode, encode, is_queue
+from korvet.coordinator.owned_store import OwnedStore, now_ms
+from korvet.coordinator.owner import Owner
+from korvet.coordinator.scripts import DELETE_QUEUE
+from korvet.kafka.errors import ErrorCode, KafkaError
+
+
+class GroupStore(OwnedStore[StoredGroup]):
+    """Loading raises INCONSISTENT_GROUP_PROTOCOL where the name is that of a work queue."""
+
+    @property
+    def _names(self) -> str:
+        return self._keys.groups
+
+    def _key(self, name: str) -> str:
+        return self._keys.group(name)
+
+    def _new(self, name: str, owner: Owner) -> StoredGroup:
+        return StoredGroup(
+            group=Group(group_id=name), owner=owner, version=1, empty_since_ms=now_ms()
+        )
+
+    def _encode(self, stored: StoredGroup) -> bytes:
+        return encode(stored)
+
+    def _decode(self, name: str, value: bytes) -> StoredGroup:
+        if is_queue(value):
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"{name} is a work queue"
+            )
+        return decode(name, value)
+
+    async def save(self, stored: StoredGroup, group: Group) -> StoredGroup:
+        """Save the group's next state; NotOwnerError where it is not ours any more."""
+        empty_since = None
+        if group.state is State.EMPTY:
+            empty_since = stored.empty_since_ms or now_ms()
+        wanted = replace(
+            stored, group=group, version=stored.version + 1, empty_since_ms=empty_since
+        )
+        return await self._keep(stored, wanted)
+
+    async def load_many(
+        self, group_ids: Iterable[str]
+    ) -> Mapping[str, StoredGroup | KafkaError]:
+        """Those that exist; in place of a work queue, the refusal."""
+        names = list(group_ids)
+        if not names:
+            return {}
+        values = await self._lane.send("MGET", *(self._key(name) for name in names))
+        found: dict[str, StoredGroup | KafkaError] = {}
+        for name, value in zip(names, values, strict=True):
+            if value is None:
+                continue
+            try:
+                found[name] = self._decode(name, value)
+            except KafkaError as refusal:
+                found[name] = refusal
+        return found
+
+    async def delete_queue(self, group_id: str) -> None:
+        await self._lane.send("EVALSHA", DELETE_QUEUE.digest, 1, self._keys.group(group_id))
+        await self.forget_name(group_id)

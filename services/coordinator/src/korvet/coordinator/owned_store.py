@@ -1,0 +1,164 @@
+"""What has an owner, in Redis: found, claimed, and saved by compare-and-set.
+
+Groups and transactional ids alike: a value whose first line names the owner (`owner`), and
+a set of all names. Who owns something is decided here and nowhere else.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+from korvet.coordinator.owner import Owner
+from korvet.coordinator.scripts import FORGET_OWNED, LIVE, SAVE_OWNED
+from korvet.redis.keys import Keys
+from korvet.redis.lane import Lane
+
+_AT_ONCE: Final = 500
+
+
+class NotOwnerError(Exception):
+    """Another coordinator is the owner; empty where nobody knows which."""
+
+    def __init__(self, address: str = "") -> None:
+        super().__init__(address)
+        self.address = address
+
+
+class Owned(Protocol):
+    """A frozen dataclass: what was saved last."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def owner(self) -> Owner: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def head(self) -> str: ...
+
+
+Stored = TypeVar("Stored", bound=Owned)
+
+
+class OwnedStore(ABC, Generic[Stored]):
+    def __init__(self, lane: Lane, keys: Keys) -> None:
+        self._lane = lane
+        self._keys = keys
+
+    # --- what the kinds differ in ---
+
+    @property
+    @abstractmethod
+    def _names(self) -> str:
+        """The key of the set of all names."""
+
+    @abstractmethod
+    def _key(self, name: str) -> str:
+        """The key of one's value."""
+
+    @abstractmethod
+    def _new(self, name: str, owner: Owner) -> Stored:
+        """What its first owner saves; version 1."""
+
+    @abstractmethod
+    def _encode(self, stored: Stored) -> bytes: ...
+
+    @abstractmethod
+    def _decode(self, name: str, value: bytes) -> Stored: ...
+
+    # --- owners ---
+
+    async def load(self, name: str) -> Stored | None:
+        """What was saved last."""
+        value = await self._lane.send("GET", self._key(name))
+        return None if value is None else self._decode(name, value)
+
+    async def claim(self, name: str, address: str, incarnation: str) -> Stored:
+        """Become its owner, new or not; NotOwnerError where another one lives."""
+        while True:
+            found = await self.load(name)
+            owner = Owner(address=address, incarnation=incarnation, epoch=1)
+            if found is None:
+                wanted = self._new(name, owner)
+            elif found.owner.incarnation == incarnation:
+                return found
+            else:
+                live = await self.live_coordinators()
+                if live.get(found.owner.address) == found.owner.incarnation:
+                    raise NotOwnerError(found.owner.address)
+                # A registration that has lapsed is never renewed, so the owner is gone for
+                # good; whether another one was quicker, the save tells.
+                owner = replace(owner, epoch=found.owner.epoch + 1)
+                wanted = replace(found, owner=owner, version=found.version + 1)
+            if await self._save(found, wanted):
+                return wanted
+
+    async def _keep(self, stored: Stored, wanted: Stored) -> Stored:
+        """Save the next state; NotOwnerError where it is not ours any more."""
+        if not await self._save(stored, wanted):
+            raise NotOwnerError
+        return wanted
+
+    async def _save(self, found: Stored | None, wanted: Stored) -> bool:
+        (outcome,) = await self._lane.send(
+            "EVALSHA",
+            SAVE_OWNED.digest,
+            2,
+            self._key(wanted.name),
+            self._names,
+            found.head if found else "",
+            self._encode(wanted),
+            wanted.name,
+        )
+        return bool(outcome == b"OK")
+
+    async def live_coordinators(self) -> Mapping[str, str]:
+        """Address -> incarnation."""
+        found = await self._lane.send("EVALSHA", LIVE.digest, 1, self._keys.coordinators)
+        texts = [each.decode() for each in found]
+        return dict(zip(texts[::2], texts[1::2], strict=True))
+
+    # --- names ---
+
+    async def names(self) -> list[str]:
+        """All of them; some may be gone by now."""
+        found = await self._lane.send("SMEMBERS", self._names)
+        return sorted(name.decode() for name in found)
+
+    async def pages_of_names(self) -> AsyncIterator[list[str]]:
+        """The same, some at a time; one may come twice."""
+        cursor = b"0"
+        while True:
+            cursor, found = await self._lane.send(
+                "SSCAN", self._names, cursor, "COUNT", _AT_ONCE
+            )
+            yield [name.decode() for name in found]
+            if cursor == b"0":
+                return
+
+    async def forget_name(self, name: str) -> None:
+        """Of what is not there any more; else it stays."""
+        await self._forget(name, "")
+
+    async def delete(self, stored: Stored) -> None:
+        """NotOwnerError where it is not ours any more."""
+        if not await self._forget(stored.name, stored.head):
+            raise NotOwnerError
+
+    async def _forget(self, name: str, head: str) -> bool:
+        (outcome,) = await self._lane.send(
+            "EVALSHA", FORGET_OWNED.digest, 2, self._key(name), self._names, head, name
+        )
+        return bool(outcome == b"OK")
+
+
+def now_ms() -> int:
+    """By the wall clock, which outlives a coordinator."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,136 @@
+-- One batch for one log: its arguments, whether it may be appended, and its entries.
+local BATCH_ARGUMENTS = 8
+
+-- A batch from its arguments, which begin at this place. Then comes the payload. On a batch
+-- topic that is the batch. On a record topic it is the records' shape: 'value' or 'key value'
+-- where all have just those and a timestamp, which then follow; or 'any', and then for each
+-- record how many words its fields and values are, and those.
+local function read_batch(argument)
+  return {count = tonumber(ARGV[argument]), bytes = tonumber(ARGV[argument + 1]),
+    latest = tonumber(ARGV[argument + 2]), producer = ARGV[argument + 3],
+    epoch = tonumber(ARGV[argument + 4]), sequence = tonumber(ARGV[argument + 5]),
+    expiry = tonumber(ARGV[argument + 6]), transactional = ARGV[argument + 7] == '1',
+    payload = argument + BATCH_ARGUMENTS}
+end
+
+-- Whether the batch is its producer's next: nil, or why not, as the script's answer. Keeps the
+-- producer's last batches, newest last, in `batch.earlier`: "sequence:count:base id:time".
+local function sequence_refusal(log, batch, now)
+  local earlier = {}
+  batch.earlier = earlier
+  local known = redis.call('HGET', log.producers, batch.producer)
+  if not known then return nil end
+  local known_epoch, used, rest = string.match(known, '^(%d+) (%d+) (.*)$')
+  known_epoch = tonumber(known_epoch)
+  if now - tonumber(used) > batch.expiry then
+    known_epoch = -1
+  elseif batch.epoch < known_epoch then
+    return {'INVALID_PRODUCER_EPOCH'}
+  elseif batch.epoch > known_epoch and batch.sequence ~= 0 then
+    return {'OUT_OF_ORDER_SEQUENCE_NUMBER'}
+  end
+  if batch.epoch ~= known_epoch then return nil end
+  local oldest, next_sequence
+  for entry in string.gmatch(rest, '%S+') do
+    local first, size, base, time = string.match(entry, '^(%d+):(%d+):([%d-]+):(%d+)$')
+    if tonumber(first) == batch.sequence and tonumber(size) == batch.count then
+      return {'DUPLICATE', base, time, log.state.start or '', log.state.last}
+    end
+    oldest = oldest or tonumber(first)
+    next_sequence = (tonumber(first) + tonumber(size)) % SEQUENCES
+    earlier[#earlier + 1] = entry
+  end
+  if not next_sequence then
+    -- Fenced by the end of a transaction, and not heard of since.
+    return batch.sequence ~= 0 and {'OUT_OF_ORDER_SEQUENCE_NUMBER'} or nil
+  end
+  if batch.sequence == next_sequence then return nil end
+  local behind = (next_sequence - batch.sequence) % SEQUENCES
+  -- Clients take "duplicate" as "appended before": it must be true of every record. Fewer than
+  -- five batches are all that there ever were of this producer, whose first one may have failed
+  -- before the next was taken: what comes before them is missing.
+  local span = #earlier < 5 and (next_sequence - oldest) % SEQUENCES or SEQUENCES / 2
+  if behind >= batch.count and behind <= span then return {'DUPLICATE_SEQUENCE_NUMBER'} end
+  return {'OUT_OF_ORDER_SEQUENCE_NUMBER'}
+end
+
+-- Why the batch is not appended, as the script's answer; nil: nothing speaks against it.
+local function refusal(log, batch, now)
+  if batch.producer == '' then return nil end
+  local refused = sequence_refusal(log, batch, now)
+  if refused then return refused end
+  if batch.transactional or (log.state.open or '') ~= '' then
+    local reason = transaction_refusal(log, batch)
+    return reason and {reason}
+  end
+end
+
+-- Adds the entries, and only these: the first XADD is the first write of all.
+local function add_entries(log, batch, spot, now)
+  local stream, position = log.stream, batch.payload
+  local left, right, sequences = spot.left, spot.right, log.sequences
+  if log.format == 'batch' then
+    if log.stamp_time then
+      redis.call('XADD', stream, spot.last, 'batch', ARGV[position], 'appended', whole(now))
+    else
+      redis.call('XADD', stream, spot.last, 'batch', ARGV[position])
+    end
+    return
+  end
+  local shape, prefix = ARGV[position], whole(left) .. '-'
+  local marks = {}
+  if log.stamp_time then marks = {'appended', whole(now)} end
+  if batch.transactional then
+    marks[#marks + 1] = 'producer'
+    marks[#marks + 1] = batch.producer .. ':' .. whole(batch.epoch)
+  end
+  local is_marked = #marks > 0
+  position = position + 1
+  for _ = 1, batch.count do
+    local id = prefix .. right
+    if shape == 'value' then
+      redis.call('XADD', stream, id, 'value', ARGV[position], 'timestamp', ARGV[position + 1],
+        unpack(marks))
+      position = position + 2
+    elseif shape == 'key value' then
+      redis.call('XADD', stream, id, 'key', ARGV[position], 'value', ARGV[position + 1],
+        'timestamp', ARGV[position + 2], unpack(marks))
+      position = position + 3
+    else
+      local words = tonumber(ARGV[position])
+      if is_marked then
+        local fields = {unpack(ARGV, position + 1, position + words)}
+        for i = 1, #marks do fields[words + i] = marks[i] end
+        redis.call('XADD', stream, id, unpack(fields))
+      else
+        redis.call('XADD', stream, id, unpack(ARGV, position + 1, position + words))
+      end
+      position = position + words + 1
+    end
+    -- What `step` does by one, here where it is done most.
+    right = right + 1
+    if right >= sequences then
+      left, right = left + 1, 0
+      prefix = whole(left) .. '-'
+    end
+  end
+end
+
+-- Appends a batch that has its place; returns the script's answer.
+local function append(log, batch, spot, now)
+  add_entries(log, batch, spot, now)
+  local state = log.state
+  if batch.producer ~= '' then
+    local kept = batch.earlier
+    kept[#kept + 1] = whole(batch.sequence) .. ':' .. whole(batch.count) .. ':' .. spot.base
+      .. ':' .. whole(now)
+    while #kept > 5 do table.remove(kept, 1) end
+    redis.call('HSET', log.producers, batch.producer,
+      whole(batch.epoch) .. ' ' .. whole(now) .. ' ' .. table.concat(kept, ' '))
+    if batch.transactional and not first_written(state, batch.producer) then
+      add_open(state, batch.producer, spot.base)
+    end
+  end
+  settle(log, spot, now, whole(state.bytes))
+  return {'OK', spot.base, whole(now), state.start or '', spot.previous}
+end

@@ -1,0 +1,9 @@
+-- Counts the records from an id on; returns them with the log's start and its last id.
+-- KEYS  partition, stream, index
+-- ARGV  topic id, sequences, format, id
+local state = load_state(KEYS[1])
+if state.id ~= ARGV[1] then return {'UNKNOWN_TOPIC'} end
+local log = {stream = KEYS[2], index = KEYS[3], sequences = tonumber(ARGV[2]),
+  format = ARGV[3], state = state}
+local count = records_from(log, split(ARGV[4]))
+return {'OK', whole(count), state.start or '', state.last or ''}

@@ -1,0 +1,169 @@
+"""Whatever arrives on one connection disturbs no other, and breaks nothing.
+
+Each attack has a bystander: a consumer whose fetch waits at the gateway meanwhile, and who
+must get the next record at once.
+"""
+
+import random
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from korvet.kafka.errors import ErrorCode
+from korvet.kafka.frames import encode_request
+from korvet.kafka.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from korvet.kafka.messages.metadata import MetadataRequest
+from tests.support.korvet_process import KorvetCluster
+from tests.support.topic_admin import create_topic
+from tests.support.wire_client import WireClient, batch_of, produce_request, values_of
+
+pytestmark = pytest.mark.e2e
+
+_MAX_REQUEST: Final = 100 * 1024 * 1024
+_METADATA: Final = encode_request(
+    1, MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="x")]), 12, "c"
+)
+_BODY: Final = _METADATA[4:]
+_WHO: Final = ApiVersionsRequest(
+    client_software_name="korvet-tests", client_software_version="1"
+)
+
+
+class Bystander:
+    """Waits in a long poll for as long as the attack lasts."""
+
+    def __init__(self, korvet: KorvetCluster, topic: str) -> None:
+        self._topic = topic
+        self._consumer = WireClient(korvet.bootstrap, patience=10.0)
+        self._producer = WireClient(korvet.bootstrap, patience=10.0)
+        self._consumer.send_fetch(topic, 0, max_wait=60.0)
+
+    def assert_is_undisturbed(self) -> None:
+        produced = self._producer.produce(self._topic, batch_of([b"a record"]))
+        fetched = self._consumer.receive_fetched(self._topic, 0)
+        assert produced.error is ErrorCode.NONE
+        assert values_of(fetched.records) == [b"a record"]
+
+    def close(self) -> None:
+        self._consumer.close()
+        self._producer.close()
+
+
+@pytest.fixture
+def bystander(korvet: KorvetCluster, topic: str) -> Iterator[Bystander]:
+    create_topic(korvet.bootstrap, topic)
+    bystander = Bystander(korvet, topic)
+    yield bystander
+    bystander.close()
+
+
+@pytest.fixture
+def wire(korvet: KorvetCluster) -> Iterator[WireClient]:
+    """The attacker's connection."""
+    with WireClient(korvet.bootstrap, patience=10.0) as wire:
+        yield wire
+
+
+def _frame(body: bytes, length: int | None = None) -> bytes:
+    return struct.pack(">i", len(body) if length is None else length) + body
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"GET / HTTP/1.1\r\nHost: korvet\r\n\r\n", id="HTTP"),
+        pytest.param(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", id="TLS"),
+        pytest.param(_frame(random.Random(1).randbytes(1000)), id="a frame of noise"),
+        pytest.param(b"\xff" * 1000, id="a negative length"),
+        pytest.param(_frame(b"", -1), id="length -1"),
+        pytest.param(_frame(b""), id="an empty frame"),
+        pytest.param(_frame(_BODY[:7]), id="less than a header"),
+        pytest.param(_frame(b"", _MAX_REQUEST + 1), id="just too large"),
+        pytest.param(_frame(b"", 0x7FFFFFFF), id="2 GiB announced"),
+        pytest.param(_frame(_BODY[:-3]), id="a cut body"),
+        pytest.param(_frame(struct.pack(">hhih", 999, 0, 1, -1)), id="an unknown API"),
+        pytest.param(_frame(struct.pack(">hhih", -5, 0, 1, -1)), id="a negative API"),
+        pytest.param(_frame(struct.pack(">hhih", 3, 99, 1, -1)), id="Metadata v99"),
+        pytest.param(_frame(struct.pack(">hhih", 1, 3, 1, -1)), id="Fetch v3"),
+        pytest.param(_frame(struct.pack(">hhih", 3, -1, 1, -1)), id="Metadata v-1"),
+        pytest.param(
+            _frame(struct.pack(">hhihi", 3, 1, 1, -1, 0x7FFFFFFF)), id="2^31 topics"
+        ),
+        pytest.param(
+            _frame(struct.pack(">hhihih", 3, 1, 1, -1, 1, 30_000)), id="a name too long"
+        ),
+        pytest.param(
+            _frame(struct.pack(">hhihih", 3, 1, 1, -1, 1, 2) + b"\xff\xfe"), id="not UTF-8"
+        ),
+    ],
+)
+def test_a_bad_frame_closes_its_own_connection(
+    wire: WireClient, bystander: Bystander, data: bytes
+) -> None:
+    wire.send_bytes(data)
+
+    assert wire.is_hung_up()
+    bystander.assert_is_undisturbed()
+
+
+def test_a_client_that_goes_away_in_the_middle_of_a_frame_leaves_nothing(
+    korvet: KorvetCluster, bystander: Bystander, topic: str
+) -> None:
+    request, version = produce_request(topic, batch_of([b"half a request"] * 100))
+    frame = encode_request(1, request, version)
+    for size in (1, 4, 6, 20, len(frame) // 2, len(frame) - 1):
+        with WireClient(korvet.bootstrap) as wire:
+            wire.send_bytes(frame[:size])
+
+    # Its own record is the only one there.
+    bystander.assert_is_undisturbed()
+
+
+def test_a_client_that_goes_away_while_its_fetch_waits_leaves_nothing(
+    korvet: KorvetCluster, bystander: Bystander, topic: str
+) -> None:
+    for _ in range(20):
+        with WireClient(korvet.bootstrap) as wire:
+            wire.send_fetch(topic, 0, max_wait=60.0)
+
+    bystander.assert_is_undisturbed()
+
+
+def test_a_client_that_never_takes_its_answers_holds_up_nobody(
+    korvet: KorvetCluster, bystander: Bystander, topic: str, wire: WireClient
+) -> None:
+    large = f"{topic}-large"
+    with WireClient(korvet.bootstrap) as other:
+        other.create_topic(large)
+        for _ in range(20):
+            other.produce(large, batch_of([random.Random(3).randbytes(500_000)]))
+    for _ in range(50):
+        wire.send_fetch(large, 0)
+
+    bystander.assert_is_undisturbed()
+
+
+def test_a_client_that_sends_byte_by_byte_is_served(wire: WireClient) -> None:
+    for byte in encode_request(1, ApiVersionsRequest(), 0):
+        wire.send_bytes(bytes([byte]))
+
+    assert wire.receive(ApiVersionsResponse, 0).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("version", [5, 99, 32767])
+def test_an_unknown_version_of_api_versions_is_answered_in_version_0(
+    wire: WireClient, version: int
+) -> None:
+    # Whatever follows the head belongs to a version that nobody knows.
+    wire.send_bytes(_frame(struct.pack(">hhih", 18, version, 77, -1) + b"\x00\x01\x02"))
+    number, answer = wire.receive_numbered(ApiVersionsResponse, 0)
+
+    assert number == 77
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+    # So that the client can choose one (KIP-511), on this connection.
+    served = {api.api_key: api for api in answer.api_keys}
+    chosen = served[ApiVersionsRequest.API_KEY].max_version
+    again = wire.call(_WHO, ApiVersionsResponse, chosen)
+    assert again.error_code == ErrorCode.NONE

@@ -1,0 +1,131 @@
+"""Work queues through the Python client, on a running Korvet."""
+
+import asyncio
+import subprocess
+import sys
+from collections import Counter
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from korvet.client import Korvet, KorvetError, NewRecord
+from tests.support.korvet_process import KorvetCluster, StartKorvet
+from tests.support.shell import Shell
+
+pytestmark = pytest.mark.e2e
+
+EXAMPLE = Path(__file__).parents[2] / "libs/client/examples/work_queue.py"
+
+
+async def test_what_kafka_writes_is_worked_off_by_several_consumers(
+    korvet: KorvetCluster, log: str
+) -> None:
+    wanted = {b"%d" % number for number in range(100)}
+    async with AIOKafkaProducer(bootstrap_servers=korvet.bootstrap) as producer:
+        for value in sorted(wanted):
+            await producer.send(log, value)
+        await producer.flush()
+    done: Counter[bytes] = Counter()
+
+    async def work(client: Korvet) -> None:
+        consuming = client.consume(log, group=f"workers-{log}", max_in_flight=5)
+        async with aclosing(consuming) as deliveries:
+            async for delivery in deliveries:
+                await delivery.ack()
+                done[delivery.record.value or b""] += 1
+                if len(done) == len(wanted):
+                    return
+
+    async with Korvet(korvet.storage) as client, asyncio.timeout(30):
+        workers = [asyncio.create_task(work(client)) for _ in range(3)]
+        await asyncio.wait(workers, return_when=asyncio.FIRST_COMPLETED)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+    assert set(done) == wanted
+    assert set(done.values()) == {1}
+
+
+async def test_a_consumer_survives_a_killed_storage_without_loss_or_repetition(
+    start_korvet: StartKorvet, topic: str
+) -> None:
+    cluster = start_korvet(gateways=0)
+    wanted = [b"%d" % number for number in range(200)]
+    async with Korvet(cluster.storage) as client, asyncio.timeout(90):
+        await client.create_topic(topic)
+        await client.append_many(topic, [NewRecord(value=value) for value in wanted])
+
+        seen: list[bytes | None] = []
+        consuming = client.consume(topic, group="workers", consumer="me", max_in_flight=10)
+        async with aclosing(consuming) as deliveries:
+            async for delivery in deliveries:
+                seen.append(delivery.record.value)
+                if len(seen) in (50, 120):
+                    # In the middle of its work.
+                    await asyncio.to_thread(cluster.storages[0].restart)
+                await delivery.ack()
+                if len(seen) == len(wanted):
+                    break
+
+    assert sorted(seen, key=lambda value: int(value or b"")) == wanted
+
+
+async def test_a_deleted_topic_ends_the_iteration(
+    korvet: KorvetCluster, topic: str
+) -> None:
+    async with Korvet(korvet.storage) as client, asyncio.timeout(30):
+        await client.create_topic(topic)
+        await client.append(topic, b"work")
+        consuming = client.consume(topic, group=f"workers-{topic}")
+        async with aclosing(consuming) as deliveries:
+            await anext(deliveries)
+
+            await client.delete_topic(topic)
+
+            with pytest.raises(KorvetError, match="UNKNOWN_TOPIC_ID"):
+                await anext(deliveries)
+
+
+async def test_a_deleted_queue_ends_the_iteration_and_leaves_nothing_behind(
+    korvet: KorvetCluster, topic: str, shell: Shell
+) -> None:
+    group = f"workers-{topic}"
+    async with Korvet(korvet.storage) as client, asyncio.timeout(30):
+        await client.create_topic(topic, partitions=2)
+        await client.append(topic, b"work")
+        async with aclosing(client.consume(topic, group=group)) as deliveries:
+            await anext(deliveries)
+            (listed,) = [
+                each for each in shell.json("groups", "list") if each["group"] == group
+            ]
+            assert listed["protocol_type"] == "queue"
+
+            deleted = await asyncio.to_thread(shell, "groups", "delete", group)
+
+            assert deleted.code == 0, deleted.err
+            with pytest.raises(KorvetError, match="GROUP_ID_NOT_FOUND"):
+                await anext(deliveries)
+
+    with korvet.redis.client() as redis:
+        assert not redis.exists(f"korvet:group:{group}")
+        assert not redis.sismember("korvet:groups", group)
+        for partition in range(2):
+            assert redis.xinfo_groups(f"korvet:stream:{topic}:{partition}") == []
+
+
+def test_the_example_runs(korvet: KorvetCluster) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE), korvet.storage],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    for number in range(10):
+        assert f"did job {number} " in done.stdout
