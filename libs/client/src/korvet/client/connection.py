@@ -63,13 +63,13 @@ class Connection:
             try:
                 return await call(self.stub)
             except grpc.aio.AioRpcError as error:
+                heed_cancellation()
                 self.avoid_unreachable()
                 # One that was never sent can go elsewhere, whatever it asks for.
                 if not (untried and (error.details() or "").startswith(NOT_CONNECTED)):
                     raise self.unavailable(error) from error
             except asyncio.CancelledError:
-                if is_this_task_cancelled():
-                    raise
+                heed_cancellation()
                 raise self.unavailable() from None
 
     def avoid_unreachable(self) -> None:
@@ -88,11 +88,13 @@ class Connection:
             await channel.close()
 
 
-def is_this_task_cancelled() -> bool:
-    """Tell a task that is cancelled from a call that was.
+def heed_cancellation() -> None:
+    """Raise CancelledError if this task is cancelled, and not only its call.
 
     grpc.aio raises CancelledError for both: where a server or a closed channel ended the
-    call, that must not look as if somebody had cancelled the caller.
+    call, that must not look as if somebody had cancelled the caller. And of a task that was
+    cancelled while its call failed, it may raise the failure alone.
     """
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    if task is not None and task.cancelling() > 0:
+        raise asyncio.CancelledError

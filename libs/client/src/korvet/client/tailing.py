@@ -11,7 +11,7 @@ from typing import Final
 
 import grpc
 
-from korvet.client.connection import Connection, is_this_task_cancelled
+from korvet.client.connection import Connection, heed_cancellation
 from korvet.client.errors import RETRIABLE, ErrorCode, KorvetError, refusal
 from korvet.client.model import Record
 from korvet.client.persistence import Persistence
@@ -95,13 +95,13 @@ async def _follow_partition(
             if error.code not in RETRIABLE:
                 break
         except grpc.aio.AioRpcError as error:
+            heed_cancellation()
             failure = connection.unavailable(error)
             if error.code() not in BROKEN:
                 break
             connection.avoid_unreachable()
         except asyncio.CancelledError:
-            if is_this_task_cancelled():
-                raise
+            heed_cancellation()
             failure = connection.unavailable()
         except Exception as error:  # noqa: BLE001
             # The channel was closed, say. Whoever waits for records must hear of it.

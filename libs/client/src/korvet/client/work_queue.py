@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import grpc
 
-from korvet.client.connection import Connection, is_this_task_cancelled
+from korvet.client.connection import Connection, heed_cancellation
 from korvet.client.errors import (
     RETRIABLE,
     ErrorCode,
@@ -151,14 +151,14 @@ class WorkQueue:
                     return
                 error = refusal
             except grpc.aio.AioRpcError as status:
+                heed_cancellation()
                 error = self._connection.unavailable(status)
                 if status.code() not in BROKEN:
                     self._fail(error)
                     return
                 self._connection.avoid_unreachable()
             except asyncio.CancelledError:
-                if is_this_task_cancelled():
-                    raise
+                heed_cancellation()
                 error = self._connection.unavailable()
             except Exception as unexpected:  # noqa: BLE001
                 # The channel was closed, say. Whoever waits for records must hear of it.

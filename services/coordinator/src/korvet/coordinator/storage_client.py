@@ -10,6 +10,7 @@ import grpc
 
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
+from korvet.runtime.cancellation import heed_cancellation
 from korvet.runtime.grpc_channel import open_channel
 
 _DEADLINE: Final = 10.0
@@ -81,6 +82,7 @@ class StorageClient:
             async for update in stub.WatchCluster(pb.WatchClusterRequest()):
                 yield update
         except grpc.aio.AioRpcError as error:
+            heed_cancellation()
             self._first = (self._first + 1) % len(self._stubs)
             raise StorageAwayError(error.details()) from error
 
@@ -90,6 +92,7 @@ class StorageClient:
             try:
                 return await invoke(self._stubs[self._first])
             except grpc.aio.AioRpcError as error:
+                heed_cancellation()
                 reason = f"{error.code().name}: {error.details()}"
                 self._first = (self._first + 1) % len(self._stubs)
         raise StorageAwayError(reason)

@@ -14,7 +14,7 @@ from typing import Final, Generic, Protocol, TypeVar, cast
 
 import grpc
 
-from korvet.gateway.cancellation import is_this_task_cancelled
+from korvet.runtime.cancellation import heed_cancellation
 
 log = logging.getLogger(__name__)
 
@@ -168,8 +168,7 @@ class CallStream(Generic[Payload, Result, Frame, Answers]):
             for call in list(self._open.values()):
                 self._end(call, Lost.NOT_SENT)
         except asyncio.CancelledError:
-            if is_this_task_cancelled():
-                raise
+            heed_cancellation()
         finally:
             self._live.clear()
             writer.cancel()

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import grpc
 
 from korvet.gateway.call_stream import CallStream, Duplex
+from korvet.runtime.cancellation import heed_cancellation
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +116,7 @@ class ServiceLink(Generic[Stub]):
                 reason = "it cannot be reached"
             except grpc.aio.AioRpcError as error:
                 reason = f"{error.code().name}: {error.details()}"
+            heed_cancellation()
             if was_up or up_since is not None:
                 log.warning("%s: %s stream lost: %s", self.name, stream.kind, reason)
             was_up = False

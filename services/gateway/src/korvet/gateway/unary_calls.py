@@ -12,9 +12,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import grpc
 
-from korvet.gateway.cancellation import is_this_task_cancelled
 from korvet.gateway.service_link import ServiceLink
 from korvet.kafka.errors import ErrorCode, KafkaError
+from korvet.runtime.cancellation import heed_cancellation
 
 Stub = TypeVar("Stub")
 _Answer = TypeVar("_Answer")
@@ -39,11 +39,11 @@ class UnaryCalls(Generic[Stub]):
         try:
             return await invoke(first.stub)
         except grpc.aio.AioRpcError as error:
+            heed_cancellation()
             if error.code() is not grpc.StatusCode.UNAVAILABLE:
                 raise _refusal(first, failure, error) from error
         except asyncio.CancelledError:
-            if is_this_task_cancelled():
-                raise
+            heed_cancellation()
         second = await self._choose_ready(failure, but=first)
         with refusing(second, failure):
             return await invoke(second.stub)
@@ -77,10 +77,10 @@ def refusing(link: ServiceLink[Any], failure: ErrorCode) -> Iterator[None]:
     try:
         yield
     except grpc.aio.AioRpcError as error:
+        heed_cancellation()
         raise _refusal(link, failure, error) from error
     except asyncio.CancelledError:
-        if is_this_task_cancelled():
-            raise
+        heed_cancellation()
         raise KafkaError(failure, f"{link.name} ended the call") from None
 
 
