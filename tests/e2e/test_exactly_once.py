@@ -1,8 +1,9 @@
 """Consume, transform, produce, with transactions: each input is in the output once.
 
 A loop of a real client goes on, and aborts now and then, while gateways, storages and
-coordinators are killed at random moments, the same in each run. Input and output are topics
-of every layout, and a transaction goes over all of them.
+coordinators are killed at random moments, the same in each run; `KORVET_TEST_SEEDS` gives
+other ones. Input and output are topics of every layout, and a transaction goes over all of
+them.
 """
 
 import random
@@ -22,6 +23,7 @@ from tests.support.client_contract import Isolation, NewRecord
 from tests.support.confluent_client import ConfluentClient
 from tests.support.copy_aiokafka import AiokafkaCopyLoop
 from tests.support.copy_confluent import ConfluentCopyLoop
+from tests.support.copy_kafka_python import KafkaPythonCopyLoop
 from tests.support.copy_loop import CopyLoop
 from tests.support.eventually import eventually_true
 from tests.support.history import Partition
@@ -30,6 +32,7 @@ from tests.support.layouts import LAYOUTS
 from tests.support.live_reader import LiveReader
 from tests.support.noted_transactions import close_log, judge, read_to_end
 from tests.support.redundant_cluster import redundant_cluster
+from tests.support.seeds import seeds
 from tests.support.service_process import ServiceProcess
 from tests.support.topic_admin import create_topic
 from tests.support.traffic import PATIENCE
@@ -133,9 +136,8 @@ def copies_in(reader: Reader, target: Partition) -> list[bytes]:
     return [read.value.split(b" in attempt ")[0] for read in reader.reads[target][:-1]]
 
 
-@pytest.mark.parametrize(
-    ("kind", "seed"), [("gateways", 1), ("storages", 2), ("coordinators", 3)]
-)
+@pytest.mark.parametrize("kind", ["gateways", "storages", "coordinators"])
+@pytest.mark.parametrize("seed", seeds(1))
 def test_each_input_is_in_the_output_once_whichever_process_is_killed(
     korvet: KorvetCluster,
     routes: dict[Partition, Partition],
@@ -150,21 +152,25 @@ def test_each_input_is_in_the_output_once_whichever_process_is_killed(
     break_and_judge(korvet, loop, routes, [*victims, victims[0]], seed)
 
 
-@pytest.mark.parametrize("loop_type", [ConfluentCopyLoop, AiokafkaCopyLoop])
+@pytest.mark.parametrize(
+    "loop_type", [ConfluentCopyLoop, AiokafkaCopyLoop, KafkaPythonCopyLoop]
+)
+@pytest.mark.parametrize("seed", seeds(4))
 def test_each_input_is_in_the_output_once_whatever_is_killed(
     korvet: KorvetCluster,
     routes: dict[Partition, Partition],
     ends: dict[Partition, int],
     loop_type: type[CopyLoop],
+    seed: int,
 ) -> None:
-    seeded = random.Random(4)
+    seeded = random.Random(seed)
     kinds = [korvet.gateways, korvet.storages, korvet.coordinators]
     victims = [seeded.choice(kind) for kind in kinds]
     seeded.shuffle(victims)
     name = f"copy-{uuid.uuid4().hex[:12]}"
-    loop = loop_type(korvet.bootstrap, routes, ends, name=name, seed=4)
+    loop = loop_type(korvet.bootstrap, routes, ends, name=name, seed=seed)
 
-    break_and_judge(korvet, loop, routes, victims, seed=4)
+    break_and_judge(korvet, loop, routes, victims, seed)
 
 
 def test_a_coordinator_that_slept_since_it_decided_changes_nothing_when_it_wakes(

@@ -141,23 +141,30 @@ def test_a_limit_is_kept_and_everything_is_read_in_turns(
     assert [int((record.value or b"")[:4]) for record in found] == list(range(50))
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("sent", ["none", "gzip"])
+@pytest.mark.parametrize("codec", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
 def test_batches_travel_in_the_topics_codec(
     korvet: KorvetCluster,
     wire: WireClient,
     topic: str,
     layout: Mapping[str, str],
     codec: str,
+    sent: str,
 ) -> None:
     configs = {**layout, "compression.type": codec}
     create_topic(korvet.bootstrap, topic, configs=configs)
-    wire.produce(topic, batch_of([bytes(2000)] * 3))
+    batch = build_batch(
+        [(n, 1000, None, bytes(2000), []) for n in range(3)],
+        base_offset=0,
+        codec=CODECS[sent],
+    )
+    wire.produce(topic, batch)
 
     answer = wire.call(_fetch(topic, [0]), FetchResponse, _VERSION)
 
     (partition,) = answer.responses[0].partitions
     codecs = {header.codec for header, _ in split_batches(partition.records or b"")}
-    assert codecs == {CODECS[codec]}
+    assert codecs == {CODECS.get(codec, CODECS["none"])}
     assert [record.value for record in _records(answer, 0)] == [bytes(2000)] * 3
 
 

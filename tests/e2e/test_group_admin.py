@@ -17,7 +17,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer
 from kafka import TopicPartition as PythonPartition
-from kafka.admin import KafkaAdminClient
+from kafka.admin import KafkaAdminClient, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
 from korvet.kafka.errors import ErrorCode
@@ -238,6 +238,37 @@ def test_kafka_python_deletes_groups_and_is_told_why_not(
         group: "NonEmptyGroupError",
         f"{group}-not": "GroupIdNotFoundError",
     }
+
+
+def test_kafka_python_removes_members_by_id_and_by_instance(
+    python_admin: Any, wire: GroupWire, korvet: KorvetCluster, topic: str, group: str
+) -> None:
+    create_topic(korvet.bootstrap, topic)
+
+    def remove(**member: str) -> str:
+        answer = python_admin.remove_group_members(group, [MemberToRemove(**member)])
+        (error,) = answer.values()
+        name: str = error.__name__
+        return name
+
+    def members() -> list[str]:
+        found = python_admin.describe_groups([group])[group]["members"]
+        return [each["member_id"] for each in found]
+
+    joined = wire.join(group, [topic])
+    assert remove(member_id="a stranger") == "UnknownMemberIdError"
+    assert remove(member_id=joined.member_id) == "NoError"
+    assert members() == []
+
+    with running_member(korvet, group, topic) as consumer:
+        before = members()
+        assert remove(group_instance_id="reader-1") == "NoError"
+
+        def is_back_as_another() -> bool:
+            consumer.poll(0.05)
+            return len(found := members()) == 1 and found != before
+
+        eventually_true(is_back_as_another, within=PATIENCE)
 
 
 def test_kafka_python_finds_what_another_library_committed(

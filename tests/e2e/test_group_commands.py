@@ -104,6 +104,7 @@ def test_what_a_group_has_left_to_read_is_listed(
         "protocol_type": "consumer",
         "protocol": "",
         "lag": 2,
+        "pending": None,
         "members": 0,
         "partitions": 1,
     }
@@ -186,6 +187,39 @@ def test_a_group_is_deleted_with_what_it_has_committed(
     assert group not in shell("groups", "list").out.decode()
 
 
+def test_of_several_groups_those_that_can_be_are_deleted(
+    korvet: KorvetCluster, shell: Shell, topic: str, group: str
+) -> None:
+    shell("topics", "create", topic)
+    first, missing, used, last = (f"{group}-{name}" for name in ("a", "b", "c", "d"))
+    for name in (first, last):
+        shell("groups", "reset-offsets", name, "--topic", topic, "--to", "earliest")
+    with member(korvet, used, topic):
+        ended = shell("groups", "delete", first, missing, used, last)
+
+    assert ended.code == 1
+    assert ended.out.decode().splitlines() == [f"Deleted {first}.", f"Deleted {last}."]
+    assert f"There is no group {missing}." in ended.err
+    assert f"{used} has members." in ended.err
+    listed = {each["group"] for each in shell.json("groups", "list")}
+    assert {first, missing, used, last} & listed == {used}
+
+
+def test_watching_ends_when_nobody_reads_it(shell: Shell, topic: str, group: str) -> None:
+    shell("topics", "create", topic)
+    shell("groups", "reset-offsets", group, "--topic", topic, "--to", "earliest")
+    command = ["groups", "describe", group, "--watch", "--every", "0.1"]
+
+    with shell.start(*command) as watcher:
+        assert watcher.stdout is not None
+        assert group.encode() in watcher.stdout.readline()
+        watcher.stdout.close()
+        watcher.stdout = None
+        _, err = watcher.communicate(timeout=30)
+
+    assert (watcher.returncode, err) == (0, b"")
+
+
 def test_commits_of_a_topic_that_is_gone_are_not_shown(
     korvet: KorvetCluster, shell: Shell, topic: str, group: str
 ) -> None:
@@ -266,6 +300,9 @@ def test_any_coordinator_may_be_asked(
         (["delete", "no-such-group"], "There is no group no-such-group"),
         (["delete", ""], "An empty name is no group's"),
         (["reset-offsets", "x", "--topic", "t", "--to", "soon"], "no place in a log"),
+        (["reset-offsets", "x", "--topic", "t", "--to", "9" * 23], "The largest offset is"),
+        (["reset-offsets", "", "--topic", "t", "--to", "0"], "An empty name is no group's"),
+        (["describe", "caf\udce9"], r"caf\xe9 is not UTF-8"),
         (["reset-offsets", "x", "--topic", "no-topic", "--to", "0"], "no topic no-topic"),
     ],
 )

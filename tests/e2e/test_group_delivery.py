@@ -42,7 +42,9 @@ def wire(korvet: KorvetCluster) -> Iterator[GroupWire]:
         yield client
 
 
-def subscribed(korvet: KorvetCluster, group: str, topic: str, name: str) -> Consumer:
+def subscribed(
+    korvet: KorvetCluster, group: str, topic: str, name: str, strategy: str = "range"
+) -> Consumer:
     consumer = Consumer(
         {
             "bootstrap.servers": korvet.bootstrap,
@@ -53,10 +55,22 @@ def subscribed(korvet: KorvetCluster, group: str, topic: str, name: str) -> Cons
             "enable.auto.commit": False,
             "heartbeat.interval.ms": 200,
             "fetch.wait.max.ms": 100,
+            "partition.assignment.strategy": strategy,
         }
     )
     consumer.subscribe([topic])
     return consumer
+
+
+def share(*consumers: Consumer) -> None:
+    """Until each has one of the two partitions."""
+
+    def is_shared() -> bool:
+        for consumer in consumers:
+            consumer.poll(0.05)
+        return all(len(consumer.assignment()) == 1 for consumer in consumers)
+
+    eventually_true(is_shared, PATIENCE)
 
 
 def write(wire: GroupWire, topic: str) -> None:
@@ -101,13 +115,7 @@ def test_what_each_member_has_read_is_pending_until_it_commits(
             stack.enter_context(closing(subscribed(korvet, group, delivered, name)))
             for name in names
         ]
-
-        def is_shared() -> bool:
-            for consumer in consumers:
-                consumer.poll(0.05)
-            return all(len(consumer.assignment()) == 1 for consumer in consumers)
-
-        eventually_true(is_shared, PATIENCE)
+        share(*consumers)
         write(wire, delivered)
         for name, consumer in zip(names, consumers, strict=True):
             (assigned,) = consumer.assignment()
@@ -121,6 +129,31 @@ def test_what_each_member_has_read_is_pending_until_it_commits(
             eventually_is(shown, {member_id: _RECORDS - 4})
             consumer.commit(message=messages[-1], asynchronous=False)
             eventually_is(shown, {})
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_what_a_member_inherits_and_reads_at_once_is_pending_for_it(
+    korvet: KorvetCluster, wire: GroupWire, delivered: str, group: str, strategy: str
+) -> None:
+    heir = subscribed(korvet, group, delivered, "ada", strategy)
+    with closing(heir):
+        with closing(subscribed(korvet, group, delivered, "grace", strategy)) as leaving:
+            share(heir, leaving)
+            (inherited,) = leaving.assignment()
+            leaving.pause([inherited])
+            write(wire, delivered)
+            # It fetches all the time, so that what is known of it is never old.
+            read(heir, _RECORDS)
+            heir.commit(asynchronous=False)
+            leaving.poll(0)
+
+        messages = read(heir, _RECORDS)
+
+        assert {each.partition() for each in messages} == {inherited.partition}
+        shown = pending(korvet, delivered, inherited.partition, group)
+    (member_id,) = shown
+    assert member_id.startswith("ada")
+    assert shown == {member_id: _RECORDS}
 
 
 def test_a_member_that_goes_back_reads_everything_again(

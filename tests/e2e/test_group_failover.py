@@ -1,10 +1,12 @@
 """Two coordinators and two gateways that see them in opposite order: a group has one owner,
 moves when that one is gone, and no gateway matters to it."""
 
+import time
 import uuid
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import Consumer
 
 from korvet.kafka.errors import ErrorCode
 from tests.support.eventually import eventually_true
@@ -14,6 +16,7 @@ from tests.support.korvet_process import KorvetCluster
 from tests.support.member_process import PATIENCE
 from tests.support.service_process import ServiceProcess
 from tests.support.topic_admin import create_topic
+from tests.support.wire_client import WireClient
 
 pytestmark = pytest.mark.e2e
 
@@ -37,8 +40,14 @@ def korvet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KorvetCluster]:
     addresses = cluster.gateways[0].environ[name].split(",")
     cluster.gateways[1].environ[name] = ",".join(reversed(addresses))
     with cluster:
+        eventually_true(lambda: all(knows_both(each) for each in cluster.gateways))
         yield cluster
         assert cluster.errors() == []
+
+
+def knows_both(gateway: ServiceProcess) -> bool:
+    with WireClient(gateway.address) as wire:
+        return wire.brokers() == [1, 2]
 
 
 @pytest.fixture
@@ -132,6 +141,36 @@ def test_gateways_that_see_the_coordinators_in_opposite_order_cause_no_rebalance
     assert after.group.generation == before.group.generation
     members.wait_until_committed()
     members.check()
+
+
+def test_no_consumer_that_starts_waits_for_a_member_that_never_comes(
+    korvet: KorvetCluster, members: GroupMembers, topic: str
+) -> None:
+    """Clients ask both gateways when they start, and hear one coordinator."""
+    members.write()
+    starting = [
+        Consumer(
+            {
+                "bootstrap.servers": korvet.bootstrap,
+                "group.id": f"{members.group}-{number}",
+                "auto.offset.reset": "earliest",
+                "session.timeout.ms": 30_000,
+            }
+        )
+        for number in range(30)
+    ]
+    started = time.monotonic()
+    try:
+        for consumer in starting:
+            consumer.subscribe([topic])
+        for consumer in starting:
+            assert consumer.poll(PATIENCE) is not None
+        took = time.monotonic() - started
+    finally:
+        for consumer in starting:
+            consumer.close()
+
+    assert took < 15
 
 
 def test_members_go_on_through_the_other_gateway(

@@ -27,6 +27,7 @@ class MemberKind(NamedTuple):
 
 
 KINDS: Final = [
+    MemberKind("aiokafka", "range"),
     MemberKind("aiokafka", "roundrobin"),
     MemberKind("confluent", "range"),
     MemberKind("confluent", "roundrobin"),
@@ -119,6 +120,37 @@ def test_eight_members_of_three_libraries_share_thirty_two_partitions_under_load
             third.proceed()
             members.start("confluent")
             assert len(members.wait_until_shared().group.members) == 8
+        members.wait_until_committed()
+        members.check()
+
+
+def test_eight_cooperative_members_share_thirty_two_partitions_under_load(
+    korvet: KorvetCluster, topic: str, group: str
+) -> None:
+    create_topic(korvet.bootstrap, topic, partitions=32)
+
+    with GroupMembers(
+        korvet,
+        group,
+        {topic: 32},
+        assignor="cooperative-sticky",
+        session_timeout=2 * _SESSION,
+        max_poll_interval=2 * _MAX_POLL,
+    ) as members:
+        with members.writing():
+            first, second, third, *rest = [members.start("confluent") for _ in range(8)]
+            assert len(members.wait_until_shared().group.members) == 8
+
+            first.leave()
+            second.kill()
+            third.stall()
+            members.wait_until_shared(among=rest)
+            third.proceed()
+            members.start("confluent")
+            members.start("confluent")
+            assert len(members.wait_until_shared().group.members) == 8
+        # Who keeps a partition in a rebalance does not commit again what was refused then.
+        members.write()
         members.wait_until_committed()
         members.check()
 

@@ -6,6 +6,8 @@ must get the next record at once.
 
 import random
 import struct
+import threading
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,8 +15,17 @@ import pytest
 
 from korvet.kafka.errors import ErrorCode
 from korvet.kafka.frames import encode_request
+from korvet.kafka.message import Message
 from korvet.kafka.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from korvet.kafka.messages.metadata import MetadataRequest
+from korvet.kafka.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+)
+from korvet.kafka.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from korvet.kafka.messages.metadata import MetadataRequest, MetadataResponse
 from tests.support.korvet_process import KorvetCluster
 from tests.support.topic_admin import create_topic
 from tests.support.wire_client import WireClient, batch_of, produce_request, values_of
@@ -142,6 +153,68 @@ def test_a_client_that_never_takes_its_answers_holds_up_nobody(
     for _ in range(50):
         wire.send_fetch(large, 0)
 
+    bystander.assert_is_undisturbed()
+
+
+_BROKER: Final = 4
+# Each of them took seconds in which nobody else was served, or was never answered.
+_GREAT_MANY: Final[dict[str, tuple[Message, type[Message], int]]] = {
+    "coordinators": (
+        FindCoordinatorRequest(coordinator_keys=[f"g{n}" for n in range(200_000)]),
+        FindCoordinatorResponse,
+        4,
+    ),
+    "unknown topics": (
+        MetadataRequest(
+            topics=[
+                MetadataRequest.MetadataRequestTopic(name=f"x{n}") for n in range(50_000)
+            ],
+            allow_auto_topic_creation=False,
+        ),
+        MetadataResponse,
+        12,
+    ),
+    "configs of one broker": (
+        DescribeConfigsRequest(
+            resources=[
+                DescribeConfigsRequest.DescribeConfigsResource(
+                    resource_type=_BROKER, resource_name="1", configuration_keys=None
+                )
+            ]
+            * 20_000,
+            include_synonyms=True,
+            include_documentation=True,
+        ),
+        DescribeConfigsResponse,
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", _GREAT_MANY)
+def test_a_request_about_a_great_many_things_is_answered_and_holds_up_nobody(
+    korvet: KorvetCluster, bystander: Bystander, what: str
+) -> None:
+    request, response_type, version = _GREAT_MANY[what]
+    answers: list[Message] = []
+
+    def ask() -> None:
+        with WireClient(korvet.bootstrap, patience=60.0) as greedy:
+            answers.append(greedy.call(request, response_type, version))
+
+    greedy = threading.Thread(target=ask)
+    waits: list[float] = []
+    with WireClient(korvet.bootstrap, patience=60.0) as modest:
+        greedy.start()
+        while greedy.is_alive():
+            asked = time.monotonic()
+            modest.call(_WHO, ApiVersionsResponse, 3)
+            waits.append(time.monotonic() - asked)
+    greedy.join()
+
+    assert len(answers) == 1
+    # Seconds it was; this bears with a busy machine.
+    assert max(waits) < 2
     bystander.assert_is_undisturbed()
 
 

@@ -32,6 +32,7 @@ from tests.support.korvet_process import KorvetCluster
 from tests.support.layouts import LAYOUTS
 from tests.support.noted_transactions import judge
 from tests.support.redundant_cluster import redundant_cluster
+from tests.support.seeds import seeds
 from tests.support.topic_admin import create_topic
 from tests.support.traffic import PATIENCE
 from tests.support.transaction_history import TransactionHistory
@@ -139,11 +140,12 @@ def test_kafkas_own_copier_copies_each_message_once(
     check_copy(korvet, topic, name)
 
 
+@pytest.mark.parametrize("seed", seeds(5))
 def test_the_copier_copies_each_message_once_whatever_is_killed(
-    redundant: KorvetCluster, java: JavaClient, topic: str, name: str
+    redundant: KorvetCluster, java: JavaClient, topic: str, name: str, seed: int
 ) -> None:
     """Its transactions are of the newer kind, which no Python client has."""
-    seeded = random.Random(5)
+    seeded = random.Random(seed)
     fill(redundant, topic, "batch-dense", "record-dense")
     kinds = [redundant.gateways, redundant.storages, redundant.coordinators]
     victims = [seeded.choice(kind) for kind in kinds]

@@ -1,4 +1,5 @@
-"""Consumers that name a topic but no group: they read all of it, each by itself."""
+"""Consumers as their libraries' guides show them: most name a topic but no group, and read
+all of it, each by itself."""
 
 import itertools
 from collections.abc import Mapping
@@ -37,6 +38,29 @@ def test_kafka_python_iterates_over_all_partitions(
         found = {record.value for record in itertools.islice(consumer, len(values))}
 
     assert found == values
+
+
+def test_a_group_of_kafka_python_as_it_is_goes_on_where_it_was(
+    korvet: KorvetCluster, topic: str
+) -> None:
+    create_topic(korvet.bootstrap, topic, partitions=3)
+    written = [NewRecord(b"%d" % number, partition=number % 3) for number in range(300)]
+    found: list[bytes] = []
+
+    for part in (written[:150], written[150:]):
+        with ConfluentClient().producer(korvet.bootstrap) as producer:
+            producer.send(topic, part)
+        with KafkaConsumer(
+            topic,
+            bootstrap_servers=korvet.bootstrap,
+            group_id=f"group-{topic}",
+            auto_offset_reset="earliest",
+            consumer_timeout_ms=int(PATIENCE * 1000),
+        ) as consumer:
+            # Closing commits what was handed out.
+            found += [record.value for record in itertools.islice(consumer, len(part))]
+
+    assert sorted(found) == sorted(record.value or b"" for record in written)
 
 
 async def test_aiokafka_iterates_over_all_partitions(

@@ -149,6 +149,15 @@ def test_what_comes_after_the_end_is_refused_and_opens_nothing(
     producer.end()
 
 
+def test_a_batch_that_overtakes_a_refused_one_is_refused_too(
+    producer: TransactionalProducer,
+) -> None:
+    for _ in range(2):
+        assert producer.produce(1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert [producer.produce(sequence) for sequence in range(3)] == [0, 0, 0]
+        producer.end()
+
+
 def test_before_v12_nothing_joins_by_itself(producer: TransactionalProducer) -> None:
     assert producer.produce(0, version=10) == ErrorCode.INVALID_TXN_STATE
     assert producer.produce(0, version=11) == ErrorCode.TRANSACTION_ABORTABLE

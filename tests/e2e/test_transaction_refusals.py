@@ -150,6 +150,22 @@ def test_a_partition_that_was_not_added_takes_no_records(
     assert wire.write(producer, place, b"a", 0, version=12).error is ErrorCode.NONE
 
 
+@pytest.mark.parametrize("version", [9, 10, 11])
+def test_a_partition_that_never_heard_of_them_refuses_strangers_and_zombies_by_name(
+    wire: TransactionWire, plain: Place, version: int
+) -> None:
+    zombie = wire.started()
+    stranger = wire.new_producer_id()
+    current = wire.started()
+
+    assert [
+        wire.write(producer, plain, b"", 0, version=version).error
+        for producer in (stranger, zombie)
+    ] == [ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.INVALID_PRODUCER_EPOCH]
+    assert wire.add(current, plain) == [ErrorCode.NONE]
+    assert wire.write(current, plain, b"", 0, version=version).error is ErrorCode.NONE
+
+
 def test_a_transactional_batch_needs_the_transactional_id(
     wire: TransactionWire, plain: Place
 ) -> None:

@@ -1,5 +1,6 @@
 """`korvet up` as a person runs it: what starts, what it says, and how it ends."""
 
+import json
 import os
 import signal
 import socket
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.redis_server import RedisServer
-from tests.support.up_process import UpProcess, korvet
+from tests.support.up_process import Ended, UpProcess, korvet
 
 pytestmark = pytest.mark.e2e
 
@@ -114,22 +115,38 @@ def test_children_do_not_outlive_it_even_after_kill_9(tmp_path: Path) -> None:
 
 
 def test_settings_by_kafkas_names_are_in_force(tmp_path: Path) -> None:
-    options = ["--set", "num.partitions=3", "--set", "storage.format=batch"]
+    settings = {
+        "num.partitions": "3",
+        "storage.format": "batch",
+        "offset.encoding": "dense",
+        "auto.create.topics.enable": "false",
+    }
+    options = [word for name in settings for word in ("--set", f"{name}={settings[name]}")]
     with UpProcess(tmp_path / "data", *options) as up:
         up.korvet("topics", "create", "orders")
-        described = up.korvet("topics", "describe", "orders")
+        described = json.loads(up.korvet("topics", "describe", "orders", "--json").out)
+        written = up.korvet(
+            "produce", "orders", "--partition", "2", "--json", stdin=b"a\nb\n"
+        )
+        refused = up.korvet("produce", "payments", stdin=b"a\n")
 
-    assert "orders: 3 partitions" in described.out.decode()
-    assert "storage.format" in described.out.decode()
+    assert described["partitions"] == 3
+    for name in ("storage.format", "offset.encoding"):
+        config = {"value": settings[name], "source": "server"}
+        assert described["configs"][name] == config
+    (partition,) = json.loads(written.out)["partitions"]
+    assert (partition["first_offset"], partition["last_offset"]) == (0, 1)
+    assert refused.code == 1
+    assert "There is no topic payments" in refused.err
 
 
 @pytest.mark.parametrize(
     ("option", "said"),
     [
         ("num.partition=3", "Did you mean num.partitions"),
-        ("num.partitions=0", "KORVET_STORAGE_NUM_PARTITIONS"),
+        ("num.partitions=0", "--set num.partitions: "),
         ("storage.format=parquet", "storage.format"),
-        ("group.max.size=0", "KORVET_COORDINATOR_GROUP_MAX_SIZE"),
+        ("group.max.size=0", "--set group.max.size: "),
     ],
 )
 def test_a_setting_that_is_wrong_is_said_before_anything_starts(
@@ -153,6 +170,63 @@ def test_what_is_no_url_of_a_redis_is_said_before_anything_starts(url: str) -> N
     assert "it must be redis://" in ended.err
     assert "--redis" in ended.err
     assert "Traceback" not in ended.err
+
+
+def up_with(redis: str) -> Ended:
+    ports = ["--port=0", "--storage-port=0", "--coordinator-port=0"]
+    return korvet("up", *ports, "--redis", redis)
+
+
+@pytest.mark.parametrize("url", ["redis://127.0.0.1:1", "unix:///nowhere/redis.sock"])
+def test_a_redis_that_does_not_answer_is_said_at_once(url: str) -> None:
+    started = time.monotonic()
+    ended = up_with(url)
+
+    assert ended.code == 1
+    assert time.monotonic() - started < 20
+    assert ended.out == b""
+    where = url.partition("//")[2]
+    assert ended.err.startswith(f"Error: The Redis at {where} does not answer: ")
+    assert "--redis redis://HOST:PORT" in ended.err
+    assert "deleted topics" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arranged", "url", "said"),
+    [
+        ("CONFIG SET requirepass right", "redis://:wrong@{}", "does not let us in"),
+        ("CONFIG SET requirepass right", "redis://{}", "does not let us in"),
+        ("CONFIG SET maxmemory-policy allkeys-lru", "redis://{}", "ALLOW_EVICTION=true"),
+        ("ACL SETUSER me on nopass ~* +info", "redis://me:x@{}", "user me may not do"),
+        ("PING", "redis://{}/99", "out of range"),
+    ],
+)
+def test_a_redis_that_cannot_be_used_is_said_with_what_to_do(
+    tmp_path: Path, arranged: str, url: str, said: str
+) -> None:
+    with RedisServer(tmp_path) as redis, redis.client() as client:
+        client.execute_command(*arranged.split())
+        ended = up_with(url.format(f"{redis.host}:{redis.port}"))
+
+    assert ended.code == 1
+    assert f"The Redis at {redis.host}:{redis.port} " in ended.err
+    assert said in ended.err
+    assert "--redis" in ended.err
+    assert "wrong@" not in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_another_ones_replica_is_no_redis_to_write_to(tmp_path: Path) -> None:
+    with (
+        RedisServer(tmp_path / "primary") as primary,
+        RedisServer(tmp_path / "replica") as replica,
+    ):
+        with replica.client() as client:
+            client.replicaof(primary.host, primary.port)
+        ended = up_with(replica.url)
+
+    assert ended.code == 1
+    assert "is another one's replica" in ended.err
 
 
 def test_a_redis_of_ones_own_is_used_and_left_running(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from korvet.client import Korvet, KorvetError, NewRecord
+from korvet.kafka.errors import ErrorCode
+from tests.support.eventually import eventually_true
+from tests.support.group_wire import GroupWire
 from tests.support.korvet_process import KorvetCluster, StartKorvet
 from tests.support.shell import Shell
 
@@ -102,6 +105,11 @@ async def test_a_deleted_queue_ends_the_iteration_and_leaves_nothing_behind(
                 each for each in shell.json("groups", "list") if each["group"] == group
             ]
             assert listed["protocol_type"] == "queue"
+            assert (listed["partitions"], listed["lag"]) == (2, 0)
+            described = shell.json("groups", "describe", group)
+            shown = shell("groups", "describe", group).out.decode()
+            assert described["pending"] == 1
+            assert "nothing left to take, 1 taken and not acknowledged" in shown
 
             deleted = await asyncio.to_thread(shell, "groups", "delete", group)
 
@@ -114,6 +122,32 @@ async def test_a_deleted_queue_ends_the_iteration_and_leaves_nothing_behind(
         assert not redis.sismember("korvet:groups", group)
         for partition in range(2):
             assert redis.xinfo_groups(f"korvet:stream:{topic}:{partition}") == []
+
+
+async def test_a_queue_has_everything_whatever_kafkas_group_of_the_name_had_read(
+    korvet: KorvetCluster, topic: str
+) -> None:
+    group = f"workers-{topic}"
+
+    def is_shown() -> bool:
+        with korvet.redis.client() as redis:
+            return bool(redis.xinfo_groups(f"korvet:stream:{topic}:0"))
+
+    async with Korvet(korvet.storage) as client, asyncio.timeout(30):
+        await client.create_topic(topic)
+        for number in range(10):
+            last = await client.append(topic, b"%d" % number)
+        with GroupWire(korvet.gateways[0].address) as wire:
+            assert wire.commit(group, (topic, 0), last.offset + 1) is ErrorCode.NONE
+            await asyncio.to_thread(eventually_true, is_shown)
+            assert wire.delete_offset(group, (topic, 0)) is ErrorCode.NONE
+            await asyncio.to_thread(eventually_true, lambda: not is_shown())
+            assert wire.delete_group(group) is ErrorCode.NONE
+
+        async with aclosing(client.consume(topic, group=group)) as deliveries:
+            taken = [(await anext(deliveries)).record.value for _ in range(10)]
+
+    assert taken == [b"%d" % number for number in range(10)]
 
 
 def test_the_example_runs(korvet: KorvetCluster) -> None:

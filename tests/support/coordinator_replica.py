@@ -115,6 +115,12 @@ class CoordinatorReplica:
         assert synced.assignment == b"everything"
         return joined
 
+    async def leads_alone(self, group: str, member: pb.JoinGroupResponse) -> bool:
+        """Whether nobody else is in the group in which this member joins again."""
+        joined = await self.join(group, member.member_id)
+        await self.sync(group, joined)
+        return [each.member_id for each in joined.members] == [member.member_id]
+
     async def heartbeat(self, group: str, joined: pb.JoinGroupResponse) -> ErrorCode:
         request = pb.HeartbeatRequest(
             group_id=group,

@@ -13,7 +13,12 @@ from tests.support.transaction_history import Transaction
 
 
 class AiokafkaCopyLoop(CopyLoop):
-    """No error tells that a producer could go on: each one gives a new producer."""
+    """No error tells that a producer could go on: each one gives a new producer.
+
+    Offsets go along with no more than the group's name, all that version 0.14 takes: the
+    group cannot refuse those of a generation that is over. It has one member, so that there
+    is nobody whom they could harm.
+    """
 
     def _run(self) -> None:
         asyncio.run(self._copy_until_over())

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Generic, TypeVar
 
-import grpc
+from korvet.runtime.stream_connection import StreamLost
 
 _Frame = TypeVar("_Frame")
 
@@ -31,15 +31,14 @@ class FakeDuplex(Generic[_Frame]):
 
     def cancel(self) -> bool:
         self.is_cancelled = True
-        # As grpc.aio does, to whoever reads.
-        self._answers.put_nowait(asyncio.CancelledError())
+        self._answers.put_nowait(StreamLost("it was cancelled"))
         return True
 
     def answer(self, frame: object) -> None:
         self._answers.put_nowait(frame)
 
     def end(self) -> None:
-        self._answers.put_nowait(grpc.aio.EOF)
+        self._answers.put_nowait(None)
 
     def fail(self, error: Exception) -> None:
         self._answers.put_nowait(error)

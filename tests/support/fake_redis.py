@@ -24,6 +24,9 @@ class FakeRedis:
         self._path = path
         self.run_id = "first"
         self.role = "master"
+        self.replicas = 0
+        # What INFO is answered with instead, once it has greeted; empty: nothing at all.
+        self.instead_of_info: bytes | None = None
         # Everything but the greeting, in the order in which it came.
         self.received: list[Sequence[bytes]] = []
         self.loads = 0
@@ -67,7 +70,11 @@ class FakeRedis:
             self.loads += 1
             return bulk(b"digest")
         if command[0] == b"INFO":
-            return bulk(f"run_id:{self.run_id}\r\nrole:{self.role}\r\n".encode())
+            if self.instead_of_info is not None:
+                return self.instead_of_info
+            lines = [f"run_id:{self.run_id}", f"role:{self.role}", "redis_version:6.2.0"]
+            lines += [f"slave{n}:ip=::1,state=online" for n in range(self.replicas)]
+            return bulk("".join(f"{line}\r\n" for line in lines).encode())
         self.received.append(command)
         return self.answer(command)
 

@@ -13,6 +13,8 @@ class FakeTransport(asyncio.Transport):
         self.protocol = protocol
         self.written = bytearray()
         self.writes = 0
+        # Of one call: real transports close where there are too many.
+        self.most_pieces = 0
         self.is_reading_paused = False
         self.is_aborted = False
         # While the client does not read, what is written stays in the buffer.
@@ -47,7 +49,9 @@ class FakeTransport(asyncio.Transport):
                 self.protocol.pause_writing()
 
     def writelines(self, list_of_data: Iterable[Any]) -> None:
-        self.write(b"".join(list_of_data))
+        pieces = list(list_of_data)
+        self.most_pieces = max(self.most_pieces, len(pieces))
+        self.write(b"".join(pieces))
 
     def pause_reading(self) -> None:
         assert not self.is_reading_paused

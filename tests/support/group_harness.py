@@ -21,7 +21,7 @@ from korvet.coordinator.group import (
     SyncAnswer,
     Synced,
 )
-from korvet.coordinator.group_codec import StoredGroup, decode, encode
+from korvet.coordinator.group_codec import StoredGroup, decode, encode, said
 from korvet.coordinator.group_join import Join, Limits, MemberIdRequired
 from korvet.coordinator.group_rules import Leaving, Sync
 from korvet.coordinator.owner import Owner
@@ -150,7 +150,8 @@ class GroupHarness:
             }
         )
         return self._call(
-            Call("sync", member_id), lambda: rules.sync(self.group, request, self.now)
+            Call("sync", member_id),
+            lambda: rules.sync(self.group, request, self.limits, self.now),
         )
 
     def join_all(self, *names: str) -> dict[str, Call]:
@@ -243,12 +244,15 @@ class GroupHarness:
         return self.group.members[member_id]
 
     def check(self) -> None:
-        """Whom the group takes for parked is parked, once, and nobody else is."""
+        """Whom the group takes for parked is parked, once, and nobody else is; and what
+        would be saved of members is what they are."""
+        for member in self.group.members.values():
+            assert member.said == said(member)
         flagged = {
             (kind, member.member_id)
             for member in self.group.members.values()
             for kind, is_set in (("join", member.is_joining), ("sync", member.is_syncing))
-            if is_set
+            if is_set and member.is_parked
         }
         assert flagged == set(self.parked), (self.group, self.parked)
         assert all(len(waiting) == 1 for waiting in self.parked.values()), self.parked

@@ -23,9 +23,9 @@ from confluent_kafka import KafkaError, Message, Producer
 from korvet.coordinator import group_codec
 from korvet.coordinator.group import State
 from korvet.coordinator.group_codec import StoredGroup
-from korvet.kafka import consumer_protocol
 from korvet.kafka.errors import ErrorCode
 from tests.support.eventually import eventually_true
+from tests.support.generations import Generations, assigned_places
 from tests.support.group_history import Entry, GroupHistory, all_places
 from tests.support.group_member import MemberOptions, Place
 from tests.support.korvet_process import KorvetCluster
@@ -50,12 +50,15 @@ class GroupMembers:
         self._topics = list(topics)
         self._options = options
         self._members: list[GroupMember] = []
+        self._generations = Generations(korvet.redis, group)
         self._written = 0
 
     def __enter__(self) -> Self:
+        self._generations.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._generations.__exit__()
         for member in self._members:
             if member.is_running:
                 member.kill()
@@ -191,9 +194,11 @@ class GroupMembers:
         return {key: int(value) for key, value in found.items() if isinstance(value, bytes)}
 
     def check(self) -> None:
-        """Everything was read, in order and without gaps, from the committed positions."""
+        """Everything was read, in order and without gaps, from the committed positions, and
+        each generation had every partition once."""
         self.history.check(self.logs())
         self.history.check_one_owner_at_a_time()
+        self._generations.check(self.places)
 
     def _is_shared_by(self, members: list[GroupMember]) -> bool:
         owned = [frozenset(member.owned) for member in members]
@@ -202,16 +207,7 @@ class GroupMembers:
         group = self.stored().group
         if group.state is not State.STABLE:
             return False
-        assigned = [
-            frozenset(
-                (topic, each)
-                for topic, partitions in consumer_protocol.assigned_partitions(
-                    member.assignment
-                ).items()
-                for each in partitions
-            )
-            for member in group.members.values()
-        ]
+        assigned = map(assigned_places, group.members.values())
         return sorted(map(sorted, assigned)) == sorted(map(sorted, owned))
 
     def _wait(self, is_true: Callable[[], bool], state: Callable[[], object]) -> None:

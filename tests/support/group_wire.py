@@ -22,6 +22,7 @@ from korvet.kafka.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from korvet.kafka.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from korvet.kafka.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from korvet.kafka.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from korvet.kafka.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from korvet.kafka.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from korvet.kafka.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.support.eventually import eventually_true
@@ -192,11 +193,18 @@ class GroupWire(WireClient):
         topic = OffsetFetchRequest.OffsetFetchRequestTopics(
             name=place[0], partition_indexes=[place[1]]
         )
-        found = self._fetch_offsets(group, [topic], stable=stable)
+        refusal, found = self._fetch_offsets(group, [topic], stable=stable)
+        assert refusal is ErrorCode.NONE, repr(refusal)
         return found[place]
 
     def all_committed(self, group: str) -> dict[Place, Committed]:
-        return self._fetch_offsets(group, None, stable=True)
+        refusal, found = self._fetch_offsets(group, None, stable=True)
+        assert refusal is ErrorCode.NONE, repr(refusal)
+        return found
+
+    def is_found(self, group: str) -> bool:
+        """Whether a coordinator answers for it."""
+        return self._fetch_offsets(group, [], stable=False)[0] not in AWAY
 
     def _fetch_offsets(
         self,
@@ -204,7 +212,7 @@ class GroupWire(WireClient):
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None,
         *,
         stable: bool,
-    ) -> dict[Place, Committed]:
+    ) -> tuple[ErrorCode, dict[Place, Committed]]:
         wanted = OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=topics)
         response = self.call(
             OffsetFetchRequest(groups=[wanted], require_stable=stable),
@@ -212,8 +220,7 @@ class GroupWire(WireClient):
             9,
         )
         (answer,) = response.groups
-        assert answer.error_code == ErrorCode.NONE, ErrorCode(answer.error_code)
-        return {
+        offsets = {
             (topic.name, found.partition_index): Committed(
                 found.committed_offset,
                 found.committed_leader_epoch,
@@ -223,6 +230,19 @@ class GroupWire(WireClient):
             for topic in answer.topics
             for found in topic.partitions
         }
+        return ErrorCode(answer.error_code), offsets
+
+    def delete_offset(self, group: str, place: Place) -> ErrorCode:
+        partition = OffsetDeleteRequest.OffsetDeleteRequestPartition(
+            partition_index=place[1]
+        )
+        topic = OffsetDeleteRequest.OffsetDeleteRequestTopic(
+            name=place[0], partitions=[partition]
+        )
+        request = OffsetDeleteRequest(group_id=group, topics=[topic])
+        response = self.call(request, OffsetDeleteResponse, 0)
+        assert response.error_code == ErrorCode.NONE, ErrorCode(response.error_code)
+        return ErrorCode(response.topics[0].partitions[0].error_code)
 
     def delete_group(self, group: str) -> ErrorCode:
         request = DeleteGroupsRequest(groups_names=[group])

@@ -32,6 +32,8 @@ from tests.support.eventually import eventually
 from tests.support.redis_server import RedisServer
 
 KEYS: Final = Keys()
+# Of records whose time does not matter.
+TIMESTAMP: Final = 1_700_000_000_000
 
 # Every kind of log: its configs by a readable name.
 LAYOUTS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -54,7 +56,7 @@ class Producer(NamedTuple):
 def batch_of(
     count: int = 1,
     *,
-    timestamp: int = 1_700_000_000_000,
+    timestamp: int = TIMESTAMP,
     value: bytes = b"value",
     producer: Producer | None = None,
     codec: int = 0,
@@ -140,9 +142,19 @@ class LogReplica:
     # --- one partition ---
 
     async def append(
-        self, batch: bytes, topic: str | bytes = "orders", partition: int = 0
+        self,
+        batch: bytes,
+        topic: str | bytes = "orders",
+        partition: int = 0,
+        *,
+        epoch_per_transaction: bool = False,
     ) -> pb.PartitionAppended:
-        append = pb.PartitionAppend(topic=ref(topic), partition=partition, batch=batch)
+        append = pb.PartitionAppend(
+            topic=ref(topic),
+            partition=partition,
+            batch=batch,
+            epoch_per_transaction=epoch_per_transaction,
+        )
         response = await self.appends.append(pb.AppendRequest(partitions=[append]))
         return response.partitions[0]
 
@@ -205,8 +217,13 @@ class LogReplica:
         topic: str | bytes = "orders",
         partition: int = 0,
         epoch: int | None = None,
+        *,
+        committed: bool = False,
     ) -> pb.FindOffsetsResponse.Found:
-        return (await self.find_all([timestamp], topic, partition, epoch))[0]
+        found = await self.find_all(
+            [timestamp], topic, partition, epoch, committed=committed
+        )
+        return found[0]
 
     async def find_all(
         self,
@@ -214,6 +231,8 @@ class LogReplica:
         topic: str | bytes = "orders",
         partition: int = 0,
         epoch: int | None = None,
+        *,
+        committed: bool = False,
     ) -> Sequence[pb.FindOffsetsResponse.Found]:
         positions = [
             pb.FindOffsetsRequest.Position(
@@ -224,7 +243,9 @@ class LogReplica:
             )
             for timestamp in timestamps
         ]
-        request = pb.FindOffsetsRequest(positions=positions)
+        request = pb.FindOffsetsRequest(
+            positions=positions, isolation_level=isolation(committed)
+        )
         return (await self.lookups.find_offsets(request)).found
 
     async def cut(

@@ -11,6 +11,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 from tests.support.group_member import MemberOptions, Report, Taken, positions_after
+from tests.support.kafka_python_defects import join_unhurriedly
 
 _ASSIGNORS: Final = {
     "range": RangePartitionAssignor,
@@ -40,11 +41,7 @@ class KafkaPythonMember:
             reconnect_backoff_ms=20,
             reconnect_backoff_max_ms=300,
         )
-        # Version 3.0.12 loses its assignment, and then stays silent, when a poll's time is
-        # over just between its join and its sync: so these get all the time they need.
-        coordinator = self._consumer._coordinator
-        join = coordinator.ensure_active_group
-        coordinator.ensure_active_group = lambda timeout_ms: join(timeout_ms=None)
+        join_unhurriedly(self._consumer)
         self._consumer.subscribe(options.topics, listener=_Listener(report))
 
     def step(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from korvet.kafka.errors import ErrorCode
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
-from tests.support.log_replica import LogReplica, Producer, batch_of, ref
+from tests.support.log_replica import TIMESTAMP, LogReplica, Producer, batch_of, ref
 
 
 @dataclass
@@ -19,6 +19,8 @@ class TransactionalProducer:
     coordinator_epoch: int = 1
     sequence: int = 0
     topic: str = "orders"
+    # Produce v12 and up (KIP-890).
+    epoch_per_transaction: bool = False
 
     async def begin(self, partitions: Sequence[int] = (0,)) -> ErrorCode:
         """Begin the next transaction."""
@@ -34,20 +36,38 @@ class TransactionalProducer:
         return _first_error(response.error_codes)
 
     async def write(
-        self, count: int = 1, partition: int = 0, value: bytes = b"value"
+        self,
+        count: int = 1,
+        partition: int = 0,
+        value: bytes = b"value",
+        timestamp: int = TIMESTAMP,
     ) -> pb.PartitionAppended:
         """Append a batch to the transaction."""
-        producer = Producer(self.producer_id, self.epoch, self.sequence)
-        batch = batch_of(count, producer=producer, value=value, transactional=True)
-        answer = await self.replica.append(batch, self.topic, partition)
+        batch = batch_of(
+            count,
+            producer=Producer(self.producer_id, self.epoch, self.sequence),
+            value=value,
+            timestamp=timestamp,
+            transactional=True,
+        )
+        answer = await self.replica.append(
+            batch,
+            self.topic,
+            partition,
+            epoch_per_transaction=self.epoch_per_transaction,
+        )
         if not answer.error_code:
             self.sequence += count
         return answer
 
     async def written(
-        self, count: int = 1, partition: int = 0, value: bytes = b"value"
+        self,
+        count: int = 1,
+        partition: int = 0,
+        value: bytes = b"value",
+        timestamp: int = TIMESTAMP,
     ) -> int:
-        answer = await self.write(count, partition, value)
+        answer = await self.write(count, partition, value, timestamp)
         assert answer.error_code == ErrorCode.NONE, answer
         return answer.base_offset
 

@@ -7,7 +7,7 @@ transactions, and the markers that it would have written, are all there is.
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import grpc
@@ -18,7 +18,7 @@ from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
 from korvet.runtime.grpc_server import GrpcServer
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-_Answer = TypeVar("_Answer")
+_Place = TypeVar("_Place")
 
 Place: TypeAlias = tuple[str, int]
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["StorageService"].full_name
@@ -26,10 +26,14 @@ SERVICE_NAME = pb.DESCRIPTOR.services_by_name["StorageService"].full_name
 TOPIC_ID = bytes(range(16))
 
 
-class Held:
-    """A call that is not carried out, or not answered, until it is released."""
+# Not carried out, carried out in the first partition alone, or not answered.
+When: TypeAlias = Literal["before", "between", "after"]
 
-    def __init__(self, when: Literal["before", "after"]) -> None:
+
+class Held:
+    """A call that comes so far, and no further until it is released."""
+
+    def __init__(self, when: When) -> None:
         self.when = when
         self.arrived = asyncio.Event()
         self.released = asyncio.Event()
@@ -80,7 +84,7 @@ class TransactionStorage(pb_grpc.StorageServiceServicer):
         """What happens to the next calls of a method, one after the other."""
         self._mishaps[method].extend(mishaps)
 
-    def hold(self, method: str, when: Literal["before", "after"] = "before") -> Held:
+    def hold(self, method: str, when: When = "before") -> Held:
         held = Held(when)
         self.fails(method, held)
         return held
@@ -103,37 +107,32 @@ class TransactionStorage(pb_grpc.StorageServiceServicer):
     async def AllocateProducerId(
         self, request: pb.AllocateProducerIdRequest, context: _Context
     ) -> pb.AllocateProducerIdResponse:
-        def allocate() -> pb.AllocateProducerIdResponse:
+        def allocate(_: None) -> int:
             self._producer_ids += 1
-            return pb.AllocateProducerIdResponse(producer_id=self._producer_ids)
+            return self._producer_ids
 
-        return await self._call("AllocateProducerId", context, allocate)
+        (producer_id,) = await self._call("AllocateProducerId", context, [None], allocate)
+        return pb.AllocateProducerIdResponse(producer_id=producer_id)
 
     async def BeginTransaction(
         self, request: pb.BeginTransactionRequest, context: _Context
     ) -> pb.BeginTransactionResponse:
-        def begin(refusal: ErrorCode | None = None) -> pb.BeginTransactionResponse:
-            codes = [
-                self._begin(place, request.transaction) if refusal is None else refusal
-                for place in _places(request.partitions)
-            ]
-            return pb.BeginTransactionResponse(error_codes=codes)
+        def begin(place: Place) -> int:
+            return self._begin(place, request.transaction)
 
-        return await self._call("BeginTransaction", context, begin)
+        places = _places(request.partitions)
+        codes = await self._call("BeginTransaction", context, places, begin)
+        return pb.BeginTransactionResponse(error_codes=codes)
 
     async def EndTransaction(
         self, request: pb.EndTransactionRequest, context: _Context
     ) -> pb.EndTransactionResponse:
-        def end(refusal: ErrorCode | None = None) -> pb.EndTransactionResponse:
-            codes = [
-                self._end(place, request.transaction, request.commit)
-                if refusal is None
-                else refusal
-                for place in _places(request.partitions)
-            ]
-            return pb.EndTransactionResponse(error_codes=codes)
+        def end(place: Place) -> int:
+            return self._end(place, request.transaction, request.commit)
 
-        return await self._call("EndTransaction", context, end)
+        places = _places(request.partitions)
+        codes = await self._call("EndTransaction", context, places, end)
+        return pb.EndTransactionResponse(error_codes=codes)
 
     async def DescribeTopics(
         self, request: pb.DescribeTopicsRequest, context: _Context
@@ -151,22 +150,28 @@ class TransactionStorage(pb_grpc.StorageServiceServicer):
         yield pb.ClusterUpdate()
 
     async def _call(
-        self, method: str, context: _Context, act: Callable[..., _Answer]
-    ) -> _Answer:
+        self,
+        method: str,
+        context: _Context,
+        places: Sequence[_Place],
+        act: Callable[[_Place], int],
+    ) -> list[int]:
+        """What is answered for each place."""
         self.calls.append(method)
         mishap = self._mishaps[method].popleft() if self._mishaps[method] else None
         if isinstance(mishap, ErrorCode):
-            return act(mishap)
+            return [mishap for _ in places]
         if mishap == "lost":
             await context.abort(grpc.StatusCode.UNAVAILABLE, "lost")
-        if isinstance(mishap, Held) and mishap.when == "before":
+        if isinstance(mishap, Held):
+            first = {"before": 0, "between": 1, "after": len(places)}[mishap.when]
+            answers = [act(place) for place in places[:first]]
             await mishap.wait()
-        answer = act()
+            return answers + [act(place) for place in places[first:]]
+        answers = [act(place) for place in places]
         if mishap == "answer lost":
             await context.abort(grpc.StatusCode.UNAVAILABLE, "answer lost")
-        if isinstance(mishap, Held) and mishap.when == "after":
-            await mishap.wait()
-        return answer
+        return answers
 
     # --- what a partition does ---
 
@@ -218,10 +223,12 @@ class TransactionStorage(pb_grpc.StorageServiceServicer):
         )
 
 
-def _places(partitions: Iterable[pb.TransactionPartition]) -> Iterable[Place]:
+def _places(partitions: Iterable[pb.TransactionPartition]) -> list[Place]:
+    places: list[Place] = []
     for each in partitions:
         assert each.topic.id == TOPIC_ID
-        yield each.topic.name, each.partition
+        places.append((each.topic.name, each.partition))
+    return places
 
 
 async def serve(storage: TransactionStorage, address: str) -> GrpcServer:

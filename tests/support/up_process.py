@@ -48,6 +48,7 @@ class UpProcess:
     """One `korvet up` on free ports. As a context manager it is ended, whatever happens."""
 
     _cwd: Path | None = None
+    _start_deadline = START_DEADLINE
 
     def __init__(self, data: Path, *options: str, port: int = 0) -> None:
         self._port = port
@@ -85,7 +86,7 @@ class UpProcess:
         )
         self._reader.start()
         with self._changed:
-            self._changed.wait_for(self._is_decided, timeout=START_DEADLINE)
+            self._changed.wait_for(self._is_decided, timeout=self._start_deadline)
         if READY not in self._output:
             raise AssertionError(f"korvet up is not ready:\n{self._output}")
 
@@ -207,3 +208,16 @@ class MakeRun(UpProcess):
     def _command(self) -> list[str]:
         installed = "--old-file=.venv/runtime.stamp"
         return ["make", installed, "run", f"UP={shlex.join(self._arguments())}"]
+
+
+class FreshMakeRun(UpProcess):
+    """The same in a new clone, which has no `.venv` yet: so it installs everything."""
+
+    _start_deadline = 300.0
+
+    def __init__(self, clone: Path, data: Path) -> None:
+        super().__init__(data)
+        self._cwd = clone
+
+    def _command(self) -> list[str]:
+        return ["make", "run", f"UP={shlex.join(self._arguments())}"]

@@ -13,6 +13,7 @@ from tests.support.coordinator_replica import (
     StartCoordinator,
     coordinators_on,
 )
+from tests.support.group_storage import GroupStorage, group_storage_in
 from tests.support.redis_server import RedisServer
 from tests.support.transaction_storage import TransactionStorage, serve
 from tests.support.transactional_producer import StartTransactional, TransactionalProducer
@@ -40,6 +41,13 @@ async def start_coordinator(
 @pytest.fixture
 async def coordinator(start_coordinator: StartCoordinator) -> CoordinatorReplica:
     return await start_coordinator()
+
+
+@pytest.fixture
+async def group_storage(sockets: Path) -> AsyncIterator[GroupStorage]:
+    """For coordinators that are given its address."""
+    async with group_storage_in(sockets) as storage:
+        yield storage
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
 """What no well-behaved client sends, and clients that vanish: nothing is left of it."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
+from redis.asyncio import Redis
 
 from korvet.kafka.errors import ErrorCode
 from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
@@ -12,7 +14,9 @@ from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
-HUGE = b"x" * ((1 << 20) + 1)
+# As saved, bytes take a third more.
+ROOM = 4 << 20
+HUGE = b"x" * ROOM
 
 
 @pytest.mark.parametrize(
@@ -27,6 +31,24 @@ HUGE = b"x" * ((1 << 20) + 1)
             {"protocols": [pb.MemberProtocol(name="range", metadata=HUGE)]},
             ErrorCode.UNKNOWN_SERVER_ERROR,
         ),
+        (
+            {"protocols": [pb.MemberProtocol(name=f"{n:030000}") for n in range(200)]},
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+        ),
+        (
+            {"protocols": [pb.MemberProtocol(name=f"{n}") for n in range(100_000)]},
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+        ),
+    ],
+    ids=[
+        "no protocols",
+        "no protocol type",
+        "a short session",
+        "a long session",
+        "a negative session",
+        "metadata",
+        "long names",
+        "many names",
     ],
 )
 async def test_a_join_that_cannot_be_is_refused(
@@ -102,12 +124,37 @@ async def test_an_assignment_that_is_too_large_to_be_kept_is_refused(
     coordinator: CoordinatorReplica,
 ) -> None:
     joined = await coordinator.join("group")
+    fits = HUGE[: ROOM // 4 * 3]
 
-    refused = await coordinator.sync("group", joined, {joined.member_id: HUGE})
-    synced = await coordinator.sync("group", joined, {joined.member_id: HUGE[1:]})
+    refused = await coordinator.sync("group", joined, {joined.member_id: fits + b"x"})
+    again = await coordinator.join("group", joined.member_id)
+    synced = await coordinator.sync("group", again, {joined.member_id: fits})
 
     assert refused.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-    assert (synced.error_code, synced.assignment) == (ErrorCode.NONE, HUGE[1:])
+    assert (synced.error_code, synced.assignment) == (ErrorCode.NONE, fits)
+
+
+async def test_a_group_that_is_as_large_as_it_may_be_takes_nobody_and_goes_on(
+    coordinator: CoordinatorReplica, redis: "Redis"
+) -> None:
+    other = await coordinator.member("other")
+    large = [pb.MemberProtocol(name="range", metadata=HUGE[: ROOM // 8])]
+    first = await coordinator.join("group", protocols=large)
+
+    joins = [coordinator.join("group", protocols=large) for _ in range(20)]
+    parked = [asyncio.create_task(join) for join in joins]
+    refused: list[pb.JoinGroupResponse] = []
+    for answered in asyncio.as_completed(parked):
+        refused.append(await answered)
+        if len(refused) == 16:
+            break
+    assert await coordinator.heartbeat("other", other) is ErrorCode.NONE
+    leader = await coordinator.join("group", first.member_id, protocols=large)
+    await asyncio.gather(*parked)
+
+    assert {each.error_code for each in refused} == {ErrorCode.UNKNOWN_SERVER_ERROR}
+    assert len(leader.members) == 5
+    assert await redis.strlen("korvet:group:group") <= ROOM + 1000
 
 
 async def test_a_leader_that_never_syncs_leaves_nobody_parked(
@@ -172,10 +219,8 @@ async def test_clients_that_vanish_leave_no_task_behind(
         for join in parked:
             join.cancel()
         await asyncio.gather(*parked, return_exceptions=True)
-        # The rebalance goes on, and ends, without those who have gone.
+        # The rebalance goes on at once, and the next one is without those who have gone.
         for number, member in enumerate(members):
-            joined = await coordinator.join(f"group-{number}", member.member_id)
-            assert len(joined.members) == 1
-            await coordinator.sync(f"group-{number}", joined, {})
+            await eventually(partial(coordinator.leads_alone, f"group-{number}", member))
 
     await eventually(lambda: len(asyncio.all_tasks()) <= before)

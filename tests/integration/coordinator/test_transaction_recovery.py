@@ -3,7 +3,7 @@ decided, once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pytest
 from redis.asyncio import Redis
@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from korvet.kafka.errors import ErrorCode
 from tests.support.coordinator_replica import CoordinatorReplica
 from tests.support.eventually import eventually
-from tests.support.transaction_storage import TransactionStorage
+from tests.support.transaction_storage import TransactionStorage, When
 from tests.support.transactional_producer import (
     StartTransactional,
     TransactionalProducer,
@@ -21,7 +21,6 @@ from tests.support.transactional_producer import (
 pytestmark = pytest.mark.integration
 
 NONE = ErrorCode.NONE
-When = Literal["before", "after"]
 SHORT_LEASE: Final = 1000
 
 
@@ -84,21 +83,24 @@ async def test_dead_while_a_producer_gets_its_id(crash: Crash, when: When) -> No
     assert crash.storage.outcomes() == [(1, True)]
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-async def test_dead_while_a_partition_is_added(crash: Crash, when: When) -> None:
+@pytest.mark.parametrize("when", ["before", "between", "after"])
+async def test_dead_while_partitions_are_added(crash: Crash, when: When) -> None:
     producer = crash.producer
     await producer.init()
 
-    await crash.in_call(producer.add, "BeginTransaction", when)
+    def add() -> Awaitable[list[ErrorCode]]:
+        return producer.add(("bills", 0), ("orders", 0))
+
+    await crash.in_call(add, "BeginTransaction", when)
 
     # It was saved before anybody was told.
     assert await producer.state() == "Ongoing"
-    assert await retried(producer.add) == [NONE]
+    assert await retried(add) == [NONE, NONE]
     assert await producer.commit() is NONE
-    assert crash.storage.outcomes() == [(1, True)]
+    assert crash.storage.outcomes("bills") == crash.storage.outcomes() == [(1, True)]
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["before", "between", "after"])
 async def test_a_transaction_without_coordinator_and_producer_times_out(
     crash: Crash, when: When
 ) -> None:
@@ -106,16 +108,21 @@ async def test_a_transaction_without_coordinator_and_producer_times_out(
     producer.timeout_ms = 1500
     await producer.init()
 
-    await crash.in_call(producer.add, "BeginTransaction", when)
+    await crash.in_call(
+        lambda: producer.add(("bills", 0), ("orders", 0)), "BeginTransaction", when
+    )
 
     await producer.ends_as("CompleteAbort")
     # A partition that has never heard of it has nothing to mark, but knows that it is over.
-    assert crash.storage.outcomes() == ([] if when == "before" else [(1, False)])
-    assert not crash.storage.is_open()
+    aborted = [(1, False)]
+    assert crash.storage.outcomes("bills") == ([] if when == "before" else aborted)
+    assert crash.storage.outcomes("orders") == (aborted if when == "after" else [])
+    assert not crash.storage.is_open("bills")
+    assert not crash.storage.is_open("orders")
     assert await producer.commit() is ErrorCode.PRODUCER_FENCED
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["before", "between", "after"])
 @pytest.mark.parametrize("is_commit", [True, False])
 @pytest.mark.parametrize("bumps_epoch", [True, False])
 async def test_dead_while_it_is_ended(

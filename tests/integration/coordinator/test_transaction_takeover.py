@@ -2,7 +2,6 @@
 the producer is at the next one: they change nothing."""
 
 import asyncio
-from typing import Literal
 
 import pytest
 from redis.asyncio import Redis
@@ -10,7 +9,7 @@ from redis.asyncio import Redis
 from korvet.kafka.errors import ErrorCode
 from tests.support.coordinator_replica import CoordinatorReplica
 from tests.support.eventually import eventually
-from tests.support.transaction_storage import TransactionStorage
+from tests.support.transaction_storage import TransactionStorage, When
 from tests.support.transactional_producer import (
     StartTransactional,
     TransactionalProducer,
@@ -20,7 +19,6 @@ from tests.support.transactional_producer import (
 pytestmark = pytest.mark.integration
 
 NONE = ErrorCode.NONE
-When = Literal["before", "after"]
 
 
 class Overtaken:
@@ -46,22 +44,23 @@ async def overtaken(start_transactional: StartTransactional, redis: "Redis") -> 
     return Overtaken(stale, other, redis)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["before", "between", "after"])
 async def test_one_that_slept_while_it_ended_a_transaction_does_not_end_the_next(
     overtaken: Overtaken, storage: TransactionStorage, when: When
 ) -> None:
     producer = overtaken.producer
+    places = [("bills", 0), ("orders", 0)]
     await producer.init()
-    await producer.add()
+    await producer.add(*places)
     held = storage.hold("EndTransaction", when)
     ending = asyncio.ensure_future(producer.commit())
     await held.arrived.wait()
     await overtaken.now()
     await producer.ends_as("CompleteCommit")
-    assert await retried(producer.add) == [NONE]
+    assert await retried(lambda: producer.add(*places)) == [NONE, NONE]
     saved = await overtaken.redis.get("korvet:transaction:payments")
 
-    # Now it wakes: its end reaches the partition, and it would save that it is complete.
+    # Now it wakes: its end reaches the partitions, and it would save that it is complete.
     held.release()
     assert await ending is NONE
     sleeper = TransactionalProducer(overtaken.stale)
@@ -72,10 +71,12 @@ async def test_one_that_slept_while_it_ended_a_transaction_does_not_end_the_next
 
     await eventually(has_noticed)
     assert await overtaken.redis.get("korvet:transaction:payments") == saved
-    assert storage.outcomes() == [(1, True)]
-    assert storage.is_open()
+    for place in places:
+        assert storage.outcomes(*place) == [(1, True)]
+        assert storage.is_open(*place)
     assert await producer.commit() is NONE
-    assert storage.outcomes() == [(1, True), (2, True)]
+    for place in places:
+        assert storage.outcomes(*place) == [(1, True), (2, True)]
 
 
 async def test_one_that_slept_while_it_added_a_partition_opens_nothing(

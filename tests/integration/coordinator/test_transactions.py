@@ -1,6 +1,7 @@
 """Transactional ids on a real Redis: what producers are told, and what partitions are."""
 
 import asyncio
+from copy import copy
 
 import pytest
 from redis.asyncio import Redis
@@ -132,6 +133,20 @@ async def test_what_could_not_be_registered_is_registered_when_it_is_asked_again
     assert storage.outcomes() == [(1, True)]
 
 
+async def test_what_was_registered_without_an_answer_is_ended_all_the_same(
+    producer: TransactionalProducer, storage: TransactionStorage
+) -> None:
+    lost: list[Mishap] = ["answer lost"] * 100
+    storage.fails("BeginTransaction", *lost)
+    assert await producer.add() == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert storage.is_open()
+
+    assert await producer.abort() is NONE
+
+    assert storage.outcomes() == [(1, False)]
+    assert not storage.is_open()
+
+
 async def test_partitions_of_topics_that_are_gone_hold_nobody_up(
     producer: TransactionalProducer, storage: TransactionStorage
 ) -> None:
@@ -189,9 +204,20 @@ async def test_nobody_waits_for_ever_for_what_is_being_ended(
     held = storage.hold("EndTransaction")
     await producer.commit()
 
+    stranger, fenced = copy(producer), copy(producer)
+    stranger.producer_id += 1
+    fenced.epoch -= 1
+    added, initialised, repeated, *refused = await asyncio.gather(
+        producer.add(),
+        producer.init(),
+        producer.commit(),
+        stranger.commit(),
+        fenced.abort(),
+    )
     busy = ErrorCode.CONCURRENT_TRANSACTIONS
-    added, initialised = await asyncio.gather(producer.add(), producer.init())
-    assert (added, initialised) == ([busy], busy)
+    assert (added, initialised, repeated) == ([busy], busy, busy)
+    # Who has no right to ask need not ask again.
+    assert refused == [ErrorCode.INVALID_PRODUCER_ID_MAPPING, FENCED]
 
     held.release()
     await producer.ends_as("CompleteCommit")
@@ -305,5 +331,5 @@ async def test_a_state_that_nobody_can_read_holds_up_no_other(
 
     await eventually(is_looked_after)
     broken = TransactionalProducer(second, "broken")
-    assert await broken.init() is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert await broken.init() is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert await redis.exists("korvet:transaction:broken")

@@ -22,10 +22,9 @@ pytestmark = pytest.mark.integration
 
 
 @asynccontextmanager
-async def connected(*servers: StorageServer) -> AsyncIterator[StorageClient]:
+async def linked(*servers: StorageServer) -> AsyncIterator[ServiceLinks[StorageLink]]:
     links = ServiceLinks(",".join(server.address for server in servers), StorageLink)
     running = asyncio.create_task(links.run())
-    client = StorageClient(links, deadline=5)
     try:
         await eventually(
             lambda: (
@@ -33,10 +32,16 @@ async def connected(*servers: StorageServer) -> AsyncIterator[StorageClient]:
                 and all(link.is_live and link.reads.is_live for link in links.all)
             )
         )
-        yield client
+        yield links
     finally:
         running.cancel()
         await asyncio.wait([running])
+
+
+@asynccontextmanager
+async def connected(*servers: StorageServer) -> AsyncIterator[StorageClient]:
+    async with linked(*servers) as links:
+        yield StorageClient(links, deadline=5)
 
 
 @pytest.fixture

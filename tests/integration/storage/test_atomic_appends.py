@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from korvet.kafka.compression import CODECS
 from korvet.kafka.errors import ErrorCode
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import InvalidRequestError
+from korvet.storage.record_format import MAX_RECORDS
 from tests.support.log_replica import (
     KEYS,
     LAYOUTS,
@@ -161,3 +163,63 @@ async def test_a_partition_that_is_named_twice_is_no_request(replica: LogReplica
             replica, part("orders", 0, batch_of(1)), part("orders", 0, batch_of(1))
         )
     assert await together(replica) == []
+
+
+# --- how much ---
+
+
+async def test_what_is_too_much_for_one_command_is_refused_and_changes_no_key(
+    replica: LogReplica, redis_server: RedisServer
+) -> None:
+    """Redis 6.2 hangs up on whoever sends more words than it takes."""
+    await replica.create(configs={"max.message.bytes": "67108864"}, partitions=3)
+    before = snapshot(redis_server)
+    many = batch_of(180_000, value=b"")
+    parts = [part("orders", partition, many) for partition in range(3)]
+
+    answers = await together(replica, *parts)
+
+    assert set(codes(answers)) == {ErrorCode.MESSAGE_TOO_LARGE}
+    assert snapshot(redis_server) == before
+    # So much is taken by every Redis.
+    answers = await together(replica, *parts[:1], part("orders", 1, batch_of(160_000)))
+    assert set(codes(answers)) == {ErrorCode.NONE}
+
+
+@pytest.mark.parametrize("storage_format", ["record", "batch"])
+async def test_too_many_bytes_at_once_are_refused_and_change_no_key(
+    replica: LogReplica, redis_server: RedisServer, storage_format: str
+) -> None:
+    configs = {"storage.format": storage_format, "max.message.bytes": "67108864"}
+    await replica.create(configs=configs, partitions=3)
+    before = snapshot(redis_server)
+    large = batch_of(1, value=bytes(45 << 20))
+    parts = [part("orders", partition, large) for partition in range(3)]
+
+    answers = await together(replica, *parts)
+
+    assert set(codes(answers)) == {ErrorCode.MESSAGE_TOO_LARGE}
+    assert snapshot(redis_server) == before
+
+
+async def test_a_small_batch_counts_as_what_becomes_of_it(replica: LogReplica) -> None:
+    await replica.create(configs={"max.message.bytes": "67108864"}, partitions=3)
+    compressed = batch_of(1, value=bytes(45 << 20), codec=CODECS["zstd"])
+    parts = [part("orders", partition, compressed) for partition in range(3)]
+
+    answers = await together(replica, *parts)
+
+    assert len(compressed) < 1 << 16
+    assert set(codes(answers)) == {ErrorCode.MESSAGE_TOO_LARGE}
+
+
+async def test_the_largest_single_append_is_no_more_than_redis_takes(
+    replica: LogReplica,
+) -> None:
+    await replica.create(configs={"max.message.bytes": "67108864"})
+
+    answer = await replica.append(batch_of(MAX_RECORDS))
+    more = await replica.append(batch_of(MAX_RECORDS + 1))
+
+    assert answer.error_code == ErrorCode.NONE
+    assert more.error_code == ErrorCode.MESSAGE_TOO_LARGE

@@ -17,8 +17,6 @@ from tests.support.log_replica import (
     LAYOUTS,
     LogReplica,
     batch_of,
-    batch_of_records,
-    isolation,
     log_replica_on,
     ref,
 )
@@ -153,39 +151,6 @@ async def test_a_parked_read_is_woken_by_the_end_and_by_nothing_before_it(
         data = await reading
     assert data.batches
     assert data.last_stable_offset == data.high_watermark > first
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-async def test_offsets_are_found_up_to_the_last_stable_one(
-    replica: LogReplica, layout: str
-) -> None:
-    await replica.create(configs=LAYOUTS[layout])
-    await replica.appended(batch_of_records([(1000, b"k", b"v")]))
-    producer = TransactionalProducer(replica)
-    await producer.begin()
-    first = await producer.written(2)
-
-    def position(timestamp: int) -> pb.FindOffsetsRequest.Position:
-        return pb.FindOffsetsRequest.Position(topic=ref("orders"), timestamp_ms=timestamp)
-
-    async def find(timestamp: int, *, committed: bool = True) -> int:
-        found = await replica.lookups.find_offsets(
-            pb.FindOffsetsRequest(
-                positions=[position(timestamp)], isolation_level=isolation(committed)
-            )
-        )
-        return found.found[0].offset
-
-    end = (await replica.describe()).high_watermark
-    assert await find(-1) == first
-    assert await find(-1, committed=False) == end
-    assert await find(1_600_000_000_000) == -1
-    assert await find(1_600_000_000_000, committed=False) == first
-    assert await find(1000) < first
-    await producer.commit()
-    assert await find(1_600_000_000_000) == first
-    # No marker is found by its time, which is today's.
-    assert await find(1_750_000_000_000) == -1
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

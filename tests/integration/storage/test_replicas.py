@@ -120,12 +120,11 @@ async def append_stream(storage: LogReplica) -> AsyncIterator[AppendStream]:
 async def test_acks_all_waits_for_replicas_and_says_when_there_are_too_few(
     storage: LogReplica, primary: RedisServer, redis_replica: RedisServer
 ) -> None:
-    # No replica: refused beforehand, once they have been counted.
-    await until(storage, ErrorCode.NOT_ENOUGH_REPLICAS)
-    before = length(primary)
-    assert await append(storage, pb.ACKS_ALL) is ErrorCode.NOT_ENOUGH_REPLICAS
+    # No replica: refused beforehand, the very first append as well.
+    assert await append(storage, pb.ACKS_ALL, PATIENT_MS) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert length(primary) == 0
     assert await append(storage, pb.ACKS_LEADER) is ErrorCode.NONE
-    assert length(primary) == before + 1
+    assert length(primary) == 1
 
     with redis_replica:
         follow(redis_replica, primary)
@@ -137,6 +136,34 @@ async def test_acks_all_waits_for_replicas_and_says_when_there_are_too_few(
         with redis_replica.paused():
             code = await append(storage, pb.ACKS_ALL)
         assert code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+async def test_what_waits_for_the_first_count_keeps_its_place(
+    storage: LogReplica, primary: RedisServer, redis_replica: RedisServer
+) -> None:
+    with redis_replica:
+        follow(redis_replica, primary)
+        await eventually(lambda: has_replica(primary), within=30)
+        async with append_stream(storage) as stream:
+            sent = [b"%d" % number for number in range(40)]
+            for number, value in enumerate(sent):
+                acks = pb.ACKS_LEADER if number % 2 else pb.ACKS_ALL
+                stream.send(request("orders", acks, value=value, timeout_ms=PATIENT_MS))
+            await eventually(lambda: len(stream.answers) == len(sent), within=30)
+
+        assert set(stream.answers.values()) == {ErrorCode.NONE}
+        assert values(primary) == sent
+
+
+async def test_appends_to_several_partitions_at_once_need_the_replicas_too(
+    storage: LogReplica, primary: RedisServer
+) -> None:
+    appends = request("orders", pb.ACKS_ALL, timeout_ms=PATIENT_MS)
+
+    response = await storage.atomic_appends.append(appends)
+
+    assert response.partitions[0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert length(primary) == 0
 
 
 async def test_a_replica_that_hangs_holds_up_no_other_topic(
@@ -199,6 +226,12 @@ async def test_each_append_has_its_own_time(
                 assert patient not in stream.answers
             await eventually(lambda: patient in stream.answers)
             assert stream.answers[patient] is ErrorCode.NONE
+
+
+def has_replica(primary: RedisServer) -> bool:
+    with primary.client() as client:
+        replica = client.info("replication").get("slave0", {})
+        return bool(replica.get("state") == "online")
 
 
 def is_waiting(primary: RedisServer) -> bool:

@@ -293,6 +293,8 @@ async def test_it_waits_for_redis_and_goes_on_after_it_was_away(tmp_path: Path) 
         try:
             await eventually(lambda: "waiting for Redis at 127.0.0.1" in process.log())
             assert not await serving(process)
+            # It does not speak of work that it cannot know of yet.
+            assert "deleted topics" not in process.log()
             async with calling(process) as stub:
                 with pytest.raises(grpc.aio.AioRpcError) as refused:
                     await create(stub, "early")

@@ -4,11 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from crc32c import crc32c
 
+from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from tests.support.eventually import eventually, steady
 from tests.support.log_replica import (
     KEYS,
@@ -24,6 +25,12 @@ pytestmark = pytest.mark.integration
 
 SOON_MS = 150
 STREAM = KEYS.stream("orders", 0)
+
+
+class Described(NamedTuple):
+    waiting: int
+    pending: int
+    high_watermark: int
 
 
 @pytest.fixture
@@ -290,6 +297,44 @@ async def test_trimmed_entries_are_acknowledged_by_the_service(
 
         assert await pending(replica) == {"worker-2": 1}
     assert last.record.offset == taken[2].record.offset
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_how_far_a_queue_is_can_be_seen_in_records(
+    replica: LogReplica, layout: str
+) -> None:
+    await replica.create(configs=LAYOUTS[layout], partitions=2)
+    await replica.create("another")
+    await replica.appended(batch_of(1), topic="another")
+    for _ in range(3):
+        end = await replica.appended(batch_of(4)) + 4
+    assert await described(replica) == {}
+
+    async with consumer_of(replica.consumes, max_in_flight=4) as consumer:
+        taken = await consumer.take(4)
+        held = await described(replica)
+        await consumer.acknowledge(*taken)
+        await consumer.take(4)
+        later = await described(replica)
+
+    # What is taken ahead of a consumer's room is on its way, too.
+    assert sum(held["orders", 0][:2]) == 12
+    assert sum(later["orders", 0][:2]) == 8
+    assert later["orders", 0].pending in (4, 8)
+    assert later["orders", 0].high_watermark == end
+    assert later.keys() == {("orders", 0), ("orders", 1)}
+
+
+async def described(replica: LogReplica) -> dict[tuple[str, int], Described]:
+    request = pb.DescribeQueueRequest(group="workers")
+    everything = replica.catalogue.topics()
+    response = await replica.groups.describe_queue(request, everything)
+    return {
+        (each.topic, each.partition): Described(
+            each.waiting, each.pending, each.high_watermark
+        )
+        for each in response.partitions
+    }
 
 
 async def test_what_nobody_can_read_is_passed_over(replica: LogReplica) -> None:

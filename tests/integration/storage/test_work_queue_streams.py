@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from korvet.kafka.errors import ErrorCode
+from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from tests.support.eventually import eventually
 from tests.support.log_replica import (
     KEYS,
@@ -14,6 +15,7 @@ from tests.support.log_replica import (
     LogReplica,
     batch_of,
     log_replica_on,
+    ref,
 )
 from tests.support.queue_consumer import consumer_of, pending
 from tests.support.redis_server import RedisServer
@@ -52,7 +54,8 @@ async def test_a_queue_is_listed_among_the_groups(replica: LogReplica) -> None:
 
     groups: Any = replica.redis.smembers(KEYS.groups)
     assert await groups == {"a:b"}
-    assert await replica.redis.get(KEYS.group("a:b")) == "queue"
+    value: Any = await replica.redis.get(KEYS.group("a:b"))
+    assert value.startswith("queue\n")
 
 
 async def test_deleting_the_topic_ends_the_stream(replica: LogReplica) -> None:
@@ -197,6 +200,80 @@ async def test_a_new_group_begins_where_it_is_told(replica: LogReplica) -> None:
         newest = await replica.appended(batch_of(1))
         assert (await latest.next()).record.offset == newest
         assert (await future.next()).record.offset == newest
+
+
+@pytest.mark.parametrize("delivery", ["commit", "redis"])
+async def test_a_queue_does_not_go_on_where_kafkas_consumers_of_the_name_have_been(
+    replica: LogReplica, delivery: str
+) -> None:
+    await replica.create(configs={"group.delivery": delivery})
+    base = await replica.appended(batch_of(3))
+    await fetch(replica, base)
+    await show_commit(replica, base + 2)
+
+    async with consumer_of(replica.consumes) as consumer:
+        taken = await consumer.take(3)
+
+    assert [each.record.offset for each in taken] == [base, base + 1, base + 2]
+    assert {each.delivery_count for each in taken} == {1}
+    assert await pending(replica) == {"worker-1": 3}
+
+
+async def test_a_queue_does_not_go_on_where_an_earlier_one_of_the_name_has_been(
+    replica: LogReplica,
+) -> None:
+    await replica.create()
+    base = await replica.appended(batch_of(2))
+    async with consumer_of(replica.consumes) as consumer:
+        await consumer.take(2)
+    # Deleted, though not on this stream: it could not be reached.
+    await replica.redis.delete(KEYS.group("workers"))
+
+    async with consumer_of(replica.consumes, name="worker-2") as consumer:
+        taken = await consumer.take(2)
+
+    assert [each.record.offset for each in taken] == [base, base + 1]
+    assert await pending(replica) == {"worker-2": 2}
+
+
+async def test_what_is_told_late_of_kafkas_consumers_does_not_touch_a_queue(
+    replica: LogReplica,
+) -> None:
+    await replica.create(configs={"group.delivery": "redis"})
+    base = await replica.appended(batch_of(3))
+    async with consumer_of(replica.consumes, max_in_flight=1) as consumer:
+        first = await consumer.next()
+
+        await show_commit(replica, base + 3)
+        await fetch(replica, base)
+        await forget_commit(replica)
+        await consumer.acknowledge(first)
+
+        assert (await consumer.next()).record.offset == base + 1
+
+
+async def fetch(replica: LogReplica, offset: int) -> None:
+    """As a Kafka consumer whose group is called like the queue."""
+    read = pb.PartitionRead(
+        topic=ref("orders"),
+        offset=offset,
+        max_bytes=1 << 20,
+        deliver_to=pb.RedisConsumer(group="workers", consumer="a member"),
+    )
+    await replica.reads.read(pb.ReadRequest(partitions=[read]))
+
+
+async def show_commit(replica: LogReplica, offset: int) -> None:
+    request = pb.MoveRedisGroupsRequest()
+    request.positions.add(topic=ref("orders"), group="workers", offset=offset)
+    answer = await replica.groups.move_redis_groups(request)
+    assert list(answer.error_codes) == [ErrorCode.NONE]
+
+
+async def forget_commit(replica: LogReplica) -> None:
+    request = pb.DestroyRedisGroupRequest(group="workers")
+    request.partitions.add(topic=ref("orders"))
+    await replica.groups.destroy_redis_group(request)
 
 
 async def exists(replica: LogReplica, group: str) -> bool:

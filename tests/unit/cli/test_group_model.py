@@ -73,8 +73,8 @@ def test_the_lag_is_that_of_all_commits_in_records() -> None:
     everything = group(commits={FIRST: Commit(7), SECOND: Commit(8)}, counts=counted)
     nothing = group(member("m", orders=[0, 1]), commits={}, counts=counted)
 
-    assert (everything.lag, everything.committed) == (7, 2)
-    assert (nothing.lag, nothing.committed) == (None, 0)
+    assert (everything.lag, everything.partitions) == (7, 2)
+    assert (nothing.lag, nothing.partitions) == (None, 0)
 
 
 def test_a_partition_that_vanished_while_it_was_counted_is_left_out() -> None:

@@ -71,6 +71,22 @@ def test_a_description_names_protocol_generation_and_coordinator() -> None:
     assert details in shown(group())
 
 
+def test_a_queue_shows_what_waits_and_what_is_pending() -> None:
+    taken = replace(position(0, 7), commit=None, pending=3)
+    queue = group(protocol_type="queue", protocol_name="", members=(), positions=(taken,))
+    idle = replace(queue, positions=(replace(taken, lag=0, pending=0),))
+
+    lines = shown(queue).splitlines()
+
+    assert lines[:2] == [
+        "billing: 7 to be taken, 3 taken and not acknowledged",
+        "work queue",
+    ]
+    assert lines[-1].split() == ["orders", "0", "1838044556964999", "7", "3"]
+    assert "nothing left to take" in shown(idle)
+    assert "consumes nothing" in shown(replace(queue, positions=()))
+
+
 def test_partitions_refer_to_members_by_number() -> None:
     lines = shown(group()).splitlines()
 
@@ -155,6 +171,7 @@ def test_a_listing_as_json_counts() -> None:
             "protocol_type": "consumer",
             "protocol": "range",
             "lag": lag,
+            "pending": None,
             "members": members,
             "partitions": partitions,
         }
@@ -178,6 +195,7 @@ def test_a_description_as_json_has_everything() -> None:
             "metadata": "note",
             "log_end_offset": 1838044556964999,
             "lag": 12,
+            "pending": None,
             "member_id": ANN.member_id,
         },
         {
@@ -187,6 +205,7 @@ def test_a_description_as_json_has_everything() -> None:
             "metadata": None,
             "log_end_offset": 1838044556964999,
             "lag": None,
+            "pending": None,
             "member_id": None,
         },
     ]

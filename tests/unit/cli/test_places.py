@@ -17,6 +17,7 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
         ("latest", "latest"),
         ("0", 0),
         ("1838044556963840", 1838044556963840),
+        ("9223372036854775807", 2**63 - 1),
         ("2026-01-31T12:00:00+00:00", NOON),
         ("2026-01-31T12:00:00Z", NOON),
         ("2026-01-31T13:00:00+01:00", NOON),
@@ -61,6 +62,14 @@ def test_anything_else_is_no_place(text: str) -> None:
 
     assert raised.value.problem.startswith("--to")
     assert "earliest" in raised.value.advice
+
+
+@pytest.mark.parametrize("text", ["9223372036854775808", "9" * 5000])
+def test_an_offset_larger_than_any_is_no_place(text: str) -> None:
+    with pytest.raises(Failure, match="no place in a log") as raised:
+        parse_place(text, "--from")
+
+    assert "9223372036854775807" in raised.value.advice
 
 
 @pytest.mark.parametrize("milliseconds", [0, 1, 1769860800001, 1769860800999])

@@ -7,7 +7,7 @@ from korvet.cli import server_settings
 from korvet.cli.failure import Failure
 from korvet.coordinator.settings import CoordinatorSettings
 from korvet.gateway.settings import GatewaySettings
-from korvet.runtime.settings import read
+from korvet.runtime.settings import kafka_settings, read
 from korvet.storage.settings import StorageSettings
 
 ADDRESSES = ["127.0.0.1:50051", "unix:/tmp/s.sock"]
@@ -93,6 +93,13 @@ def test_a_value_may_have_an_equals_sign() -> None:
         ("group.max.sizes=3", "no setting group.max.sizes", "group.max.size"),
         ("storage.fromat=batch", "no setting storage.fromat", "storage.format"),
         ("xyzzy=1", "no setting xyzzy", "docs/operations.md"),
+        # Some name looks like it, but is about something else.
+        ("log.flush.offset=1", "no setting log.flush.offset", "docs/operations.md"),
+        ("advertised.listeners=PLAINTEXT://h:1", "advertised.listeners", "--port"),
+        ("log.dirs=/data", "log.dirs cannot be set", "--data"),
+        ("broker.id=1", "broker.id cannot be set", "node.id"),
+        ("default.replication.factor=1", "default.replication.factor", "one replica"),
+        ("delete.topic.enable=true", "delete.topic.enable", "always"),
         ("num.partitions", "not NAME=VALUE", "--set num.partitions=3"),
         ("storage.format=parquet", "storage.format", ""),
         ("retention.ms=soon", "retention.ms", ""),
@@ -106,12 +113,32 @@ def test_what_cannot_be_set_is_explained(option: str, problem: str, advice: str)
     assert advice in raised.value.advice
 
 
+def test_what_cannot_be_set_is_no_setting() -> None:
+    known = {*server_settings.TOPIC_DEFAULT_NAMES}
+    for service in (StorageSettings, CoordinatorSettings, GatewaySettings):
+        known |= kafka_settings(service).keys()
+
+    assert not known & server_settings.DECIDED_ELSEWHERE.keys()
+
+
 def test_a_value_that_a_service_refuses_is_found_before_the_start() -> None:
     parsed = server_settings.parse(["num.partitions=none"])
     environ = parsed.storage_environ(redis_url="redis://r", addresses=ADDRESSES)
 
-    with pytest.raises(Failure, match="KORVET_STORAGE_NUM_PARTITIONS"):
-        server_settings.check(StorageSettings, environ)
+    with pytest.raises(Failure) as raised:
+        parsed.check(StorageSettings, environ)
+
+    # By the name that was typed, which is not the variable's.
+    assert "--set num.partitions: " in raised.value.problem
+    assert "KORVET_" not in raised.value.problem
+
+
+def test_a_variable_that_a_service_refuses_keeps_its_own_name() -> None:
+    parsed = server_settings.parse([])
+    environ = parsed.storage_environ(redis_url="redis://r", addresses=ADDRESSES)
+
+    with pytest.raises(Failure, match="KORVET_STORAGE_NUM_PARTITIONS: "):
+        parsed.check(StorageSettings, {**environ, "KORVET_STORAGE_NUM_PARTITIONS": "0"})
 
 
 def test_defaults_of_topics_travel_as_json() -> None:

@@ -121,6 +121,18 @@ def test_all_vanish_during_the_first_delay() -> None:
     group = delayed(3)
     group.vanish(group.join_new("a"))
 
-    group.advance(3)
+    group.advance(group.session_timeout - 0.1)
+    assert group.members == ["a"]
+    group.advance(0.1)
 
     assert group.state is State.EMPTY
+
+
+def test_who_comes_after_all_have_vanished_goes_on_at_once() -> None:
+    group = delayed(3)
+    group.vanish(group.join_new("a"))
+    group.advance(4)
+
+    b = group.join_new("b")
+
+    assert b.joined.leader == "b"

@@ -156,20 +156,80 @@ def test_a_member_without_rebalance_time_is_gone_before_it_can_sync(timeout: flo
 # ---------------------------------------------------------------- clients that vanish
 
 
-def test_one_that_vanishes_from_a_join_is_out_when_its_session_ends() -> None:
+def test_nobody_waits_for_one_that_vanished_from_its_join() -> None:
+    group = GroupHarness.stable("a", session_timeout=10, rebalance_timeout=100)
+    group.vanish(group.join_new("b"))
+
+    a = group.rejoin("a")
+
+    assert a.joined.generation == 2
+    assert [name for name, *_ in a.joined.members] == ["a", "b"]
+    assert group.sync("a", "a", "b").assignment == b"a"
+
+
+def test_one_that_vanished_from_its_join_is_out_when_its_session_ends() -> None:
     group = GroupHarness.stable("a", session_timeout=10, rebalance_timeout=100)
     b = group.join_new("b")
     group.advance(5)
-    group.heartbeat("a")
     group.vanish(b)
-    a = group.rejoin("a")
+    group.rejoin("a")
+    group.sync("a", "a", "b")
+    group.advance(5)
+    group.heartbeat("a")
 
-    group.advance(9.9)
-    assert a.is_parked
+    group.advance(4.9)
+    assert group.members == ["a", "b"]
     group.advance(0.1)
 
-    assert a.joined.generation == 2
     assert group.members == ["a"]
+    assert group.heartbeat("a") is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_one_that_vanished_is_out_at_the_end_of_its_session_in_a_rebalance_as_well() -> (
+    None
+):
+    group = GroupHarness.stable("a", "b", session_timeout=10, rebalance_timeout=100)
+    group.vanish(group.rejoin("a"))
+    group.advance(9)
+    group.heartbeat("b")
+
+    group.advance(1)
+
+    assert group.members == ["b"]
+    assert group.rejoin("b").joined.leader == "b"
+
+
+def test_who_has_vanished_does_not_lead() -> None:
+    group = GroupHarness.stable("a", "b")
+    group.vanish(group.rejoin("a"))
+
+    b = group.rejoin("b")
+
+    assert b.joined.leader == "b"
+    assert group.sync("b", "a", "b").assignment == b"b"
+
+
+def test_one_that_is_back_after_the_others_went_on_has_what_it_was_assigned() -> None:
+    group = GroupHarness.stable("a", "b", session_timeout=40, rebalance_timeout=30)
+    group.vanish(group.rejoin("a"))
+    group.rejoin("b")
+    group.sync("b", "a", "b")
+
+    assert group.rejoin("a").joined.generation == 2
+    assert group.sync("a").assignment == b"a"
+    group.advance(30)
+
+    assert group.members == ["a", "b"]
+
+
+def test_one_that_vanished_and_left_is_out_at_once() -> None:
+    group = GroupHarness.stable("a", "b")
+    group.vanish(group.rejoin("a"))
+
+    assert group.leave("a") == [ErrorCode.NONE]
+
+    assert group.rejoin("b").joined.leader == "b"
+    assert group.members == ["b"]
 
 
 def test_one_that_vanishes_from_a_join_may_come_back_to_it() -> None:

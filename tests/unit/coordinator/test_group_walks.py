@@ -289,6 +289,13 @@ class GroupWalk(RuleBasedStateMachine):
         assert self.group.group.generation >= self.highest_generation
         self.highest_generation = self.group.group.generation
 
+    @invariant()
+    def nobody_waits_for_those_who_have_all_joined(self) -> None:
+        group = self.group.group
+        if group.state is State.PREPARING_REBALANCE and not (group.delay or group.pending):
+            waits = any(member.is_parked for member in group.members.values())
+            assert not waits or not all(one.is_joining for one in group.members.values())
+
     def teardown(self) -> None:
         """Nobody does anything any more, and in the end nobody is left."""
         if not hasattr(self, "group"):

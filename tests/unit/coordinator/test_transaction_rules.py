@@ -23,6 +23,7 @@ from tests.support.transaction_harness import (
 FENCED = ErrorCode.PRODUCER_FENCED
 MAPPING = ErrorCode.INVALID_PRODUCER_ID_MAPPING
 INVALID = ErrorCode.INVALID_TXN_STATE
+BUSY = ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def ended_at_last_epoch(*, is_commit: bool) -> tuple[TransactionHarness, Producer]:
@@ -94,8 +95,7 @@ def test_partitions_are_verified() -> None:  # KIP-890
 
 def test_verifying_what_is_being_ended_waits() -> None:
     harness = TransactionHarness.in_state(State.PREPARE_COMMIT)
-    answer = harness.verify(harness.producer, ORDERS)
-    assert answer is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert harness.verify(harness.producer, ORDERS) is BUSY
 
 
 # ---------------------------------------------------------------- how it ends
@@ -192,6 +192,56 @@ def test_an_abort_of_nothing_at_the_last_epoch_leads_to_a_new_producer_id() -> N
     assert harness.end(before, is_commit=False, bumps_epoch=True) == after
     assert harness.end(before, is_commit=False, bumps_epoch=True) == after
     assert harness.add(after, ORDERS) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("bumps_epoch", [False, True])
+def test_while_it_is_being_ended_whoever_is_nobody_is_told_so(bumps_epoch: bool) -> None:
+    harness = TransactionHarness.at_epoch(5)
+    producer = harness.producer
+    harness.add(producer, ORDERS)
+    harness.completes = False
+    harness.end(producer, is_commit=True, bumps_epoch=bumps_epoch)
+    stranger, zombie = Producer(7, 5), producer._replace(epoch=4)
+
+    for is_commit in (True, False):
+        for ends in (False, True):
+            answers = [
+                harness.end(each, is_commit=is_commit, bumps_epoch=ends)
+                for each in (stranger, zombie)
+            ]
+            assert answers == [MAPPING, FENCED]
+    # Who has a right to ask may ask again.
+    assert harness.end(producer, is_commit=True, bumps_epoch=bumps_epoch) is BUSY
+    assert harness.end(harness.producer, is_commit=True, bumps_epoch=bumps_epoch) is BUSY
+
+
+def test_while_it_is_being_aborted_for_its_time_its_producer_is_fenced() -> None:
+    harness = TransactionHarness.in_state(State.ONGOING)
+    producer = harness.producer
+    harness.completes = False
+    harness.advance(TIMEOUT_MS)
+    assert harness.state is State.PREPARE_ABORT
+
+    for is_commit in (True, False):
+        assert harness.end(producer, is_commit=is_commit) is FENCED
+        assert harness.end(producer, is_commit=is_commit, bumps_epoch=True) is FENCED
+    assert harness.add(producer, BILLS) is FENCED
+    assert harness.verify(producer, ORDERS) is FENCED
+
+
+def test_a_new_producer_id_that_is_not_valid_yet_is_no_stranger() -> None:
+    harness = TransactionHarness.at_epoch(MAX_EPOCH)
+    before = harness.producer
+    harness.add(before, ORDERS)
+    harness.completes = False
+    after = producer_of(harness.end(before, is_commit=True, bumps_epoch=True))
+
+    assert harness.add(after, BILLS) is BUSY
+    assert harness.end(after, is_commit=False, bumps_epoch=True) is BUSY
+    assert harness.end(before, is_commit=True, bumps_epoch=True) is BUSY
+    assert harness.add(before, BILLS) is FENCED
+    # Where no new id was given, no id is none that may become valid.
+    assert TransactionHarness.in_state(State.PREPARE_COMMIT).add(Producer(-1, 0)) is MAPPING
 
 
 def test_time_aborts_and_fences() -> None:

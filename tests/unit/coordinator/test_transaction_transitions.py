@@ -66,6 +66,10 @@ EVENTS: Final[Mapping[str, Event]] = {
 
 _WHILE_PREPARED: Final = {
     **dict.fromkeys(EVENTS, BUSY),
+    "add by a stranger": MAPPING,
+    "add by one fenced": IS_FENCED,
+    "commit by a stranger": MAPPING,
+    "commit by one fenced": IS_FENCED,
     "time": None,
 }
 

@@ -2,11 +2,14 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from typing import NamedTuple
 
+import pytest
+
 from korvet.gateway.appends import Appends
 from korvet.gateway.handler import PartitionBatch, TopicPartition
 from korvet.gateway.storage_link import AppendStream, new_append_stream
 from korvet.kafka.errors import ErrorCode
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
+from korvet.runtime.stream_connection import StreamLost
 from tests.support.fake_duplex import FakeDuplex
 from tests.support.kafka_client import settle
 
@@ -48,7 +51,8 @@ class Link(NamedTuple):
 
     async def break_down(self) -> None:
         self.duplex.cancel()
-        await self.task
+        with pytest.raises(StreamLost):
+            await self.task
 
     async def stop(self) -> None:
         self.duplex.end()
@@ -108,6 +112,25 @@ async def test_a_topic_by_id_is_named_by_its_id_alone() -> None:
 
     item = link.duplex.frames[0].calls[0].request.partitions[0]
     assert (item.topic.id, item.topic.name, item.partition) == (b"i" * 16, "", 3)
+    await link.break_down()
+
+
+async def test_storage_is_told_of_epochs_that_are_one_transactions() -> None:
+    link = await Link.up("a")
+    targets = [TopicPartition("orders", b"", partition) for partition in (0, 1)]
+
+    await Appends(Links(link)).append(
+        [
+            PartitionBatch(target, b"batch", epoch_per_transaction=target.partition == 1)
+            for target in targets
+        ],
+        acks=pb.ACKS_LEADER,
+        time_limit=1,
+    )
+    await settle()
+
+    items = link.duplex.frames[0].calls[0].request.partitions
+    assert [item.epoch_per_transaction for item in items] == [False, True]
     await link.break_down()
 
 

@@ -251,6 +251,33 @@ def test_single_partition_topics_are_spread_too() -> None:
     assert all(leaders.count(node) > 15 for node in (1, 2, 3))
 
 
+def test_every_gateway_names_the_same_one_for_a_group() -> None:
+    nodes = [1, 2, 3]
+    clusters = [
+        Cluster(Broker(node, f"host-{node}", 9092, None), FakeStorage()) for node in nodes
+    ]
+    for cluster in clusters:
+        cluster.set_gateways([gateway(node) for node in nodes])
+    groups = [f"group-{number}" for number in range(100)]
+
+    named = [[each.coordinator(group).node_id for group in groups] for each in clusters]
+
+    assert named[0] == named[1] == named[2]
+    assert all(named[0].count(node) > 15 for node in nodes)
+
+
+def test_a_gateway_that_leaves_moves_its_own_groups_only(cluster: Cluster) -> None:
+    groups = [f"group-{number}" for number in range(100)]
+    cluster.set_gateways([gateway(1), gateway(3)])
+    before = [cluster.coordinator(group).node_id for group in groups]
+
+    cluster.set_gateways([gateway(1)])
+    after = [cluster.coordinator(group).node_id for group in groups]
+
+    assert 3 not in after
+    assert all(now == was for was, now in zip(before, after, strict=True) if was != 3)
+
+
 @pytest.mark.parametrize("newest_first", [True, False])
 async def test_a_leader_epoch_never_goes_back_whatever_the_versions_say(
     newest_first: bool,

@@ -14,7 +14,9 @@ from korvet.kafka.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from korvet.kafka.messages.find_coordinator import FindCoordinatorRequest
 from korvet.kafka.messages.metadata import MetadataRequest, MetadataResponse
+from tests.support.eventually import eventually
 from tests.support.fake_storage import FakeStorage
 from tests.support.gateway_requests import BATCH, batch_of, fetch, produce
 from tests.support.kafka_client import LIMITS, KafkaClient, kafka_server, settle, until
@@ -56,6 +58,16 @@ async def test_answers_that_are_ready_together_are_written_together(
     await until(lambda: len(client.answered()) == 5)
 
     assert client.transport.writes == 1
+
+
+async def test_a_long_answer_is_handed_over_in_few_pieces(storage: FakeStorage) -> None:
+    client = KafkaClient(kafka_server(storage))
+    many = FindCoordinatorRequest(coordinator_keys=[f"group-{n}" for n in range(7000)])
+
+    sent = client.send(many, 4)
+    await eventually(lambda: client.answered() == [sent])
+
+    assert client.transport.most_pieces == 1
 
 
 async def test_requests_that_arrive_byte_by_byte_are_answered(storage: FakeStorage) -> None:

@@ -43,6 +43,7 @@ def readers(coordinator: FakeCoordinator, clock: Clock) -> ConnectionReaders:
     )
 
 
+ORDERS = ("orders", 0)
 MEMBER = pb.RedisConsumer(group="group", consumer="member")
 
 
@@ -73,7 +74,7 @@ def test_a_partition_that_several_have_is_read_for_none() -> None:
 async def test_the_client_is_looked_for_as_it_is(
     coordinator: FakeCoordinator, readers: ConnectionReaders
 ) -> None:
-    found = await readers.find("client")
+    found = await readers.find("client", [ORDERS])
 
     assert found == {("orders", 0): MEMBER, ("orders", 1): MEMBER}
     assert coordinator.requests == [
@@ -86,21 +87,47 @@ async def test_the_client_is_looked_for_as_it_is(
 async def test_an_answer_is_believed_for_a_moment(
     coordinator: FakeCoordinator, readers: ConnectionReaders, clock: Clock
 ) -> None:
-    await readers.find("client")
+    await readers.find("client", [ORDERS])
     clock.now += 0.9
-    await readers.find("client")
+    await readers.find("client", [ORDERS])
     assert len(coordinator.requests) == 1
 
     coordinator.readers = []
     clock.now += 0.2
-    assert await readers.find("client") == {}
+    assert await readers.find("client", [ORDERS]) == {}
+
+
+async def test_a_partition_that_a_member_has_just_got_is_looked_for_at_once(
+    coordinator: FakeCoordinator, readers: ConnectionReaders
+) -> None:
+    await readers.find("client", [ORDERS])
+    coordinator.readers = [reader("group", "member", "orders", 0, 1, 2)]
+
+    assert ("orders", 2) in await readers.find("client", [ORDERS, ("orders", 2)])
+    # What is assigned is known, fetched or not.
+    await readers.find("client", [("orders", 1)])
+    assert len(coordinator.requests) == 2
+
+
+async def test_what_nobody_is_assigned_is_not_looked_for_by_every_fetch(
+    coordinator: FakeCoordinator, readers: ConnectionReaders, clock: Clock
+) -> None:
+    for _ in range(10):
+        await readers.find("client", [("bills", 0)])
+        await readers.find("client", [("bills", 1)])
+    assert len(coordinator.requests) == 2
+
+    clock.now += 1.1
+    await readers.find("client", [("bills", 0)])
+    await readers.find("client", [("bills", 0)])
+    assert len(coordinator.requests) == 3
 
 
 async def test_another_client_on_the_connection_is_looked_for_by_itself(
     coordinator: FakeCoordinator, readers: ConnectionReaders
 ) -> None:
-    await readers.find("client")
-    await readers.find("other")
+    await readers.find("client", [ORDERS])
+    await readers.find("other", [ORDERS])
 
     assert len(coordinator.requests) == 2
 
@@ -110,6 +137,6 @@ async def test_without_a_coordinator_nobody_is_found_and_asking_is_not_repeated_
 ) -> None:
     coordinator.is_away_with = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-    assert await readers.find("client") == {}
-    assert await readers.find("client") == {}
+    assert await readers.find("client", [ORDERS]) == {}
+    assert await readers.find("client", [ORDERS]) == {}
     assert len(coordinator.requests) == 1

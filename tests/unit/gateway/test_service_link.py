@@ -4,58 +4,53 @@ import asyncio
 from typing import cast
 
 import grpc
-import pytest
-from grpc.aio import AioRpcError, Metadata
 
 from korvet.gateway.service_link import KeptStream, ServiceLink
 from korvet.gateway.storage_link import new_append_stream
+from tests.support.fake_duplex import FakeDuplex
 
 
-class ConnectedChannel:
-    async def channel_ready(self) -> None:
-        return
+class Channel:
+    """To a server that says nothing of streams, so that they are where it is."""
+
+    def unary_unary(self, *_: object, **__: object) -> "Channel":
+        return self
+
+    async def __call__(self, *_: object, **__: object) -> None:
+        code = grpc.StatusCode.UNIMPLEMENTED
+        nothing = grpc.aio.Metadata()
+        raise grpc.aio.AioRpcError(code, nothing, nothing)
 
     async def close(self) -> None:
         return
 
 
-class StreamThatLosesCancellation:
-    """As grpc.aio does with a stream's first read, when the replica dies at that moment."""
+class Stream(FakeDuplex[object]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.address = ""
+        self.connected = asyncio.Event()
 
-    def __init__(self, status: grpc.StatusCode) -> None:
-        self._status = status
-        self.was_read = asyncio.Event()
-
-    async def write(self, request: object) -> None:
-        return
-
-    async def read(self) -> object:
-        self.was_read.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            if self._status is not grpc.StatusCode.OK:
-                raise AioRpcError(self._status, Metadata(), Metadata()) from None
-        return grpc.aio.EOF
-
-    def cancel(self) -> bool:
-        return True
+    async def connect(self, address: str) -> "Stream":
+        self.address = address
+        self.connected.set()
+        return self
 
 
-@pytest.mark.parametrize("status", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.OK])
-async def test_a_link_that_is_let_go_while_its_stream_ends_is_let_go(
-    status: grpc.StatusCode,
-) -> None:
-    channel = cast(grpc.aio.Channel, ConnectedChannel())
-    duplex = StreamThatLosesCancellation(status)
-    streams = iter([duplex])
-    stream = KeptStream("append", new_append_stream(), channel, lambda: next(streams))
+async def test_a_link_opens_its_streams_again_until_it_is_let_go() -> None:
+    channel = cast(grpc.aio.Channel, Channel())
+    first, second = Stream(), Stream()
+    streams = iter([first, second])
+    stream = KeptStream("append", new_append_stream(), lambda: next(streams))
     link = ServiceLink("storage", "here", call_channel=channel, stub=None, streams=[stream])
     running = asyncio.create_task(link.run())
-    await duplex.was_read.wait()
 
+    await first.connected.wait()
+    first.cancel()
+    await second.connected.wait()
     running.cancel()
     await asyncio.wait([running])
 
-    # And not failed, for want of a second stream.
+    assert (first.address, second.address) == ("here", "here")
+    assert second.is_cancelled
     assert running.cancelled()

@@ -112,3 +112,10 @@ def test_records_are_passed_on_without_a_copy() -> None:
 
 def test_records_are_not_shown() -> None:
     assert "batch" not in repr(FetchResponse.PartitionData(records=b"batch"))
+
+
+@pytest.mark.parametrize(("count", "is_long"), [(0, False), (100, False), (101, True)])
+def test_a_message_with_many_elements_is_long(count: int, is_long: bool) -> None:
+    topics = [MetadataResponse.MetadataResponseTopic() for _ in range(count)]
+
+    assert MetadataResponse(topics=topics).is_long is is_long

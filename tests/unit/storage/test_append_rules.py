@@ -8,7 +8,13 @@ from crc32c import crc32c
 
 from korvet.kafka.compression import CODEC_NAMES, CODECS
 from korvet.kafka.errors import ErrorCode, KafkaError
-from korvet.kafka.records import Headers, build_batch, read_header, read_records
+from korvet.kafka.records import (
+    Headers,
+    build_batch,
+    check_batch,
+    read_header,
+    read_records,
+)
 from korvet.storage.append_rules import (
     InvalidRecords,
     NewRecord,
@@ -128,6 +134,36 @@ def test_a_batch_is_recoded_where_the_topic_wants_another_codec(
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 2, 40)
     assert read_records(stored, 1 << 20) == read_records(batch, 1 << 20)
     assert prepared.size == len(stored)
+
+
+@pytest.mark.parametrize("sent", CODEC_NAMES)
+def test_an_uncompressed_topic_keeps_no_codec(sent: str) -> None:
+    batch = build_batch(
+        [(n, NOW + n, b"k", b"v" * 100, [("h", None)]) for n in range(20)],
+        base_offset=0,
+        codec=CODECS[sent],
+        producer_id=7,
+        producer_epoch=2,
+        base_sequence=40,
+    )
+    topic = config({"storage.format": "batch", "compression.type": "uncompressed"})
+
+    stored = payload_of(prepare_batch(batch, topic, NOW))
+
+    # Its CRC is that of what is stored.
+    assert check_batch(stored).codec == CODECS["none"]
+    assert read_header(stored).base_sequence == 40
+    assert read_records(stored, 1 << 20) == read_records(batch, 1 << 20)
+
+
+def test_a_batch_that_is_too_large_without_its_codec_is_refused() -> None:
+    batch = batch_of(bytes(100_000), codec=CODECS["zstd"])
+    limits = {"storage.format": "batch", "max.message.bytes": "50000"}
+
+    assert prepare_batch(batch, config(limits), NOW).size < 50_000
+    with pytest.raises(KafkaError) as refused:
+        prepare_batch(batch, config({**limits, "compression.type": "uncompressed"}), NOW)
+    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
 
 
 def test_the_latest_timestamp_is_the_records_own_where_they_are_read() -> None:

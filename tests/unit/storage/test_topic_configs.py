@@ -82,7 +82,7 @@ def test_what_is_set_on_the_topic_is_in_its_view() -> None:
     )
 
     assert (view.retention_ms, view.retention_bytes, view.max_message_bytes) == (1, 2, 3)
-    assert (view.compression_type, view.storage_compression) == ("none", "zstd")
+    assert (view.compression_type, view.storage_compression) == ("uncompressed", "zstd")
     assert (view.compacted, view.deletes) == (True, False)
     assert (
         view.message_timestamp_before_max_ms,

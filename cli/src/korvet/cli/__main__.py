@@ -46,8 +46,22 @@ app.command()(produce.produce)
 app.command()(consume.consume)
 
 
+def _check_arguments() -> None:
+    """What is not UTF-8 is no name in Kafka, and nothing that could be shown."""
+    for argument in sys.argv[1:]:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(argument).decode(errors="backslashreplace")
+            raise Failure(
+                f"{shown} is not UTF-8.",
+                "Names are; does the terminal, or the script, use another encoding?",
+            ) from None
+
+
 def main() -> None:
     try:
+        _check_arguments()
         app(obj=os.environ)
     except Failure as failure:
         print_failure(failure)

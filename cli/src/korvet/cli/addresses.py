@@ -1,7 +1,9 @@
 """Where the commands find Korvet, and what to say when it, or a topic, is not there."""
 
+import contextlib
 import re
 import shlex
+import socket
 from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
@@ -9,6 +11,7 @@ import typer
 
 from korvet.cli.failure import Failure
 from korvet.client import DEFAULT_ADDRESS
+from korvet.storage.topic_names import is_topic_name
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 DEFAULT_STORAGE = DEFAULT_ADDRESS
@@ -22,7 +25,7 @@ def _checked(option: str) -> Callable[[str | None], str | None]:
         for address in value.split(",") if value else ():
             host, _, port = address.strip().rpartition(":")
             is_socket = host == "unix" and option != "--bootstrap"
-            if not is_socket and not (host and re.fullmatch(r"\d{1,5}", port)):
+            if not is_socket and not (host and _is_port(port)):
                 raise Failure(
                     f"{option} {value} is not HOST:PORT.",
                     f"For example: {option} {_EXAMPLES[option]}",
@@ -30,6 +33,10 @@ def _checked(option: str) -> Callable[[str | None], str | None]:
         return value
 
     return check
+
+
+def _is_port(text: str) -> bool:
+    return bool(re.fullmatch(r"\d{1,5}", text)) and 0 < int(text) < 1 << 16
 
 
 _EXAMPLES = {
@@ -136,18 +143,46 @@ def groups_beside(
 
 
 def nobody_there(address: str, option: str) -> Failure:
+    if _somebody_listens(address):
+        protocol = "Kafka" if option == "--bootstrap" else "gRPC"
+        return Failure(
+            f"Something listens at {address}, but does not speak {protocol}.",
+            f"`korvet up` says where everything is. Give it with {option} HOST:PORT (or"
+            f" {_variable(option)}).",
+        )
     return Failure(
         f"Nothing answers at {address}.",
         f"Is Korvet running? Start it with `korvet up`, or say where it is with"
         f" {option} HOST:PORT (or {_variable(option)}).",
+        is_unanswered=True,
     )
 
 
+def _somebody_listens(addresses: str) -> bool:
+    for address in addresses.split(","):
+        host, _, port = address.strip().rpartition(":")
+        if host != "unix":
+            with contextlib.suppress(OSError):
+                socket.create_connection((host.strip("[]"), int(port)), timeout=1).close()
+                return True
+    return False
+
+
 def no_such_topic(topic: str) -> Failure:
+    if not is_topic_name(topic):
+        return no_topic_name(topic)
     return Failure(
         f"There is no topic {topic}.",
         "`korvet topics list` shows those that there are, and"
         f" `korvet topics create {shlex.quote(topic)}` makes it.",
+    )
+
+
+def no_topic_name(topic: str) -> Failure:
+    return Failure(
+        f"{topic!r} cannot be the name of a topic.",
+        "A name has up to 249 ASCII letters, digits, '.', '_' and '-', and does not"
+        " begin with '__'.",
     )
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 import grpc
 
-from korvet.cli import embedded_redis, server_settings
+from korvet.cli import embedded_redis, given_redis, server_settings
 from korvet.cli.child import Child
 from korvet.cli.child_log import ChildLog
 from korvet.cli.data_folder import DataFolder
@@ -93,11 +93,12 @@ class _Up:
         """Start everything, wait for a signal or for a child's death, stop everything."""
         # What a service would refuse is refused before the first process.
         redis_url = self._plan.redis_url or _ANY_REDIS
-        server_settings.check(StorageSettings, self._storage_environ(redis_url))
-        server_settings.check(CoordinatorSettings, self._coordinator_environ(redis_url))
-        server_settings.check(GatewaySettings, self._gateway_environ())
+        settings = self._plan.settings
+        storage = settings.check(StorageSettings, self._storage_environ(redis_url))
+        settings.check(CoordinatorSettings, self._coordinator_environ(redis_url))
+        settings.check(GatewaySettings, self._gateway_environ())
         with self._signals() as stop:
-            serving = asyncio.ensure_future(self._serve())
+            serving = asyncio.ensure_future(self._serve(storage))
             stopping = asyncio.ensure_future(stop.wait())
             try:
                 await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -111,7 +112,9 @@ class _Up:
                 await asyncio.gather(serving, stopping, return_exceptions=True)
                 await self._family.stop()
 
-    async def _serve(self) -> None:
+    async def _serve(self, storage: StorageSettings) -> None:
+        if self._plan.redis_url:
+            await given_redis.check(storage)
         redis = await self._start_redis()
         redis_url = redis.url if redis else self._plan.redis_url or ""
         await self._start_grpc_service(

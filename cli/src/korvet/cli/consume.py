@@ -15,6 +15,7 @@ from typing import Annotated, Final
 
 import typer
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import OffsetOutOfRangeError
 
 from korvet.cli.addresses import DEFAULT_BOOTSTRAP, BootstrapOption, no_such_partition
 from korvet.cli.failure import Failure
@@ -93,7 +94,7 @@ async def _consume(plan: _Plan, lines: RecordLines, bootstrap: str) -> None:
     consumer = AIOKafkaConsumer(
         bootstrap_servers=bootstrap,
         enable_auto_commit=False,
-        auto_offset_reset="earliest",
+        auto_offset_reset="none",
         fetch_max_wait_ms=_POLL_MS,
         max_partition_fetch_bytes=8 * 1024 * 1024,
     )
@@ -124,11 +125,14 @@ async def _starts(
     start: Place,
 ) -> dict[TopicPartition, int]:
     """The offset to begin with, in each partition."""
-    if isinstance(start, int):
-        return dict.fromkeys(partitions, start)
     if start == "earliest":
         return dict(await consumer.beginning_offsets(partitions))
     ends = dict(await consumer.end_offsets(partitions))
+    if isinstance(start, int):
+        if start > max(ends.values()):
+            raise await _outside(consumer, start, partitions)
+        # Those that end before it begin with what comes next.
+        return {partition: min(start, end) for partition, end in ends.items()}
     if not isinstance(start, datetime):
         return ends
     found = await consumer.offsets_for_times(dict.fromkeys(partitions, timestamp_ms(start)))
@@ -153,7 +157,7 @@ async def _write_all(
     if total is None and ends is not None:
         total = sum(max(0, ends[each] - start) for each, start in starts.items())
     with Progress("records", total, wanted=not sys.stdout.isatty()) as progress:
-        async for partition, batch in _batches(consumer, list(starts), ends):
+        async for partition, batch in _batches(consumer, list(starts), ends, plan.start):
             if left is not None:
                 batch = batch[:left]
                 left -= len(batch)
@@ -176,6 +180,7 @@ async def _batches(
     consumer: AIOKafkaConsumer,
     assigned: list[TopicPartition],
     ends: dict[TopicPartition, int] | None,
+    start: Place,
 ) -> AsyncIterator[tuple[TopicPartition, list[ConsumerRecord]]]:
     """What there is, batch by batch, up to the ends or for as long as more may come."""
     loop = asyncio.get_running_loop()
@@ -189,7 +194,15 @@ async def _batches(
                 return
             if loop.time() - last_seen > _QUIET:
                 return
-        found = await consumer.getmany(timeout_ms=_POLL_MS)
+        try:
+            found = await consumer.getmany(timeout_ms=_POLL_MS)
+        except OffsetOutOfRangeError as error:
+            ((cut, offset),) = error.args[0].items()
+            if offset == start:
+                raise await _outside(consumer, offset, [cut]) from None
+            # Deleted before they could be read: on with those that are left.
+            await consumer.seek_to_beginning(cut)
+            continue
         topic = assigned[0].topic
         if not found and consumer.partitions_for_topic(topic) is None:
             raise Failure(f"{topic} was deleted while it was read.")
@@ -200,3 +213,23 @@ async def _batches(
             else:
                 end = ends[partition]
                 yield partition, [each for each in records if each.offset < end]
+
+
+async def _outside(
+    consumer: AIOKafkaConsumer, offset: int, partitions: list[TopicPartition]
+) -> Failure:
+    """What to tell who asked for an offset at which none of these has anything."""
+    starts = await consumer.beginning_offsets(partitions)
+    ends = await consumer.end_offsets(partitions)
+    past = all(offset > end for end in ends.values())
+    where = "past the end" if past else "before the start"
+    bounds = (
+        f"Partition {each.partition} goes from {starts[each]} to {ends[each]}."
+        for each in partitions
+    )
+    return Failure(
+        f"--from {offset} is {where} of {partitions[0].topic}.",
+        "\n".join(
+            [*bounds, "The last number is the next record's: --from takes that, too."]
+        ),
+    )

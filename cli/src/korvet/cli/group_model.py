@@ -57,15 +57,17 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """A partition that the group has committed, or that a member reads."""
+    """A partition that a group has committed, a member reads, or a queue works on."""
 
     topic: str
     partition: int
     commit: Commit | None
     end: int
-    # In records, whatever the difference of offsets is.
+    # In records, whatever the difference of offsets is; of a queue, what nobody has taken.
     lag: int | None
     member_id: str | None
+    # Of a queue: records that were taken and are not acknowledged.
+    pending: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +85,23 @@ class Group:
     positions: tuple[Position, ...]
 
     @property
-    def committed(self) -> int:
-        return sum(position.commit is not None for position in self.positions)
+    def partitions(self) -> int:
+        """In how many it has come somewhere."""
+        return sum(position.lag is not None for position in self.positions)
 
     @property
     def lag(self) -> int | None:
-        """Of all partitions with a commit; None where there is none."""
-        known = [each.lag for each in self.positions if each.lag is not None]
-        return sum(known) if known else None
+        """Of all partitions in which it has come somewhere; None where there is none."""
+        return _sum(each.lag for each in self.positions)
+
+    @property
+    def pending(self) -> int | None:
+        return _sum(each.pending for each in self.positions)
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def commits_in_force(

@@ -58,6 +58,9 @@ async def read_groups(
         offsets = dict.fromkeys((each for each in places if exists(each, topics)), 0)
         offsets |= {place: commit.offset for place, commit in in_force.items()}
         counts = await log.count(offsets, topics)
+        found = positions(group_members, in_force, counts)
+        if group.protocol_type == QUEUE:
+            found = await log.queue(group.group_id)
         groups.append(
             Group(
                 group_id=group.group_id,
@@ -67,7 +70,7 @@ async def read_groups(
                 generation=group.generation_id,
                 coordinator=group.coordinator_address,
                 members=group_members,
-                positions=positions(group_members, in_force, counts),
+                positions=found,
             )
         )
     return groups

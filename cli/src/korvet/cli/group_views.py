@@ -7,7 +7,7 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from korvet.cli.group_model import Group, Member, Position
+from korvet.cli.group_model import QUEUE, Group, Member, Position
 from korvet.cli.offset_reset import Move
 from korvet.cli.terminal import Column, plain, print_table, ranges, table_of
 
@@ -15,6 +15,7 @@ _NOTHING = "-"
 
 
 def print_listing(groups: Sequence[Group]) -> None:
+    has_queues = any(group.protocol_type == QUEUE for group in groups)
     print_table(
         [
             Column("Group"),
@@ -23,6 +24,7 @@ def print_listing(groups: Sequence[Group]) -> None:
             Column("Members", is_number=True),
             Column("Partitions", is_number=True),
             Column("Lag", is_number=True),
+            *([Column("Pending", is_number=True)] if has_queues else []),
         ],
         [
             (
@@ -30,8 +32,9 @@ def print_listing(groups: Sequence[Group]) -> None:
                 group.state,
                 protocol(group),
                 len(group.members),
-                group.committed,
+                group.partitions,
                 _number(group.lag),
+                *([_number(group.pending)] if has_queues else []),
             )
             for group in groups
         ],
@@ -43,7 +46,7 @@ def listing_json(groups: Sequence[Group]) -> Any:
         {
             **_group_json(group),
             "members": len(group.members),
-            "partitions": group.committed,
+            "partitions": group.partitions,
         }
         for group in groups
     ]
@@ -55,7 +58,9 @@ def description(group: Group) -> RenderableType:
     parts: list[RenderableType] = [_heading(group)]
     if group.members:
         parts += ["", _member_table(group.members, numbers)]
-    if group.positions:
+    if group.protocol_type == QUEUE and group.positions:
+        parts += ["", _queue_table(group.positions)]
+    elif group.positions:
         parts += ["", _position_table(group.positions, numbers)]
     return Lines(*parts)
 
@@ -83,6 +88,7 @@ def description_json(group: Group) -> Any:
                 "metadata": None if each.commit is None else each.commit.metadata,
                 "log_end_offset": each.end,
                 "lag": each.lag,
+                "pending": each.pending,
                 "member_id": each.member_id,
             }
             for each in group.positions
@@ -138,6 +144,8 @@ def assignment(assigned: Mapping[str, Sequence[int]] | None) -> str:
 
 
 def _heading(group: Group) -> Text:
+    if group.protocol_type == QUEUE:
+        return _text(group, _queue_state(group), "work queue")
     members = "1 member" if len(group.members) == 1 else f"{len(group.members)} members"
     parts = [group.state, members]
     if group.lag is not None:
@@ -147,15 +155,47 @@ def _heading(group: Group) -> Text:
         details.insert(0, protocol(group))
     if group.coordinator:
         details.append(f"coordinator {group.coordinator}")
+    return _text(group, ", ".join(parts), ", ".join(details))
+
+
+def _text(group: Group, state: str, details: str) -> Text:
     text = Text.from_markup(
-        f"[bold]{plain(group.group_id)}[/]: {', '.join(parts)}\n"
-        f"[dim]{plain(', '.join(details))}[/]",
+        f"[bold]{plain(group.group_id)}[/]: {state}\n[dim]{plain(details)}[/]",
         emoji=False,
         overflow="fold",
     )
     # Wrapped like the tables below, where the console itself would let a line run on.
     text.no_wrap = False
     return text
+
+
+def _queue_state(group: Group) -> str:
+    if group.lag is None:
+        return "consumes nothing"
+    waiting = "nothing left to take" if group.lag == 0 else f"{group.lag:,} to be taken"
+    return f"{waiting}, {group.pending or 0:,} taken and not acknowledged"
+
+
+def _queue_table(positions: Sequence[Position]) -> RenderableType:
+    return table_of(
+        [
+            Column("Topic"),
+            Column("Partition", is_number=True),
+            Column("Log end", is_number=True),
+            Column("Lag", is_number=True),
+            Column("Pending", is_number=True),
+        ],
+        [
+            (
+                each.topic,
+                each.partition,
+                each.end,
+                _number(each.lag),
+                _number(each.pending),
+            )
+            for each in positions
+        ],
+    )
 
 
 def _behind(lag: int) -> str:
@@ -218,6 +258,7 @@ def _group_json(group: Group) -> dict[str, Any]:
         "protocol_type": group.protocol_type,
         "protocol": group.protocol_name,
         "lag": group.lag,
+        "pending": group.pending,
     }
 
 

@@ -23,6 +23,7 @@ from korvet.cli.group_model import QUEUE, Group
 from korvet.cli.group_reader import read_groups
 from korvet.cli.log_positions import LogPositions
 from korvet.cli.offset_reset import Reset, plan_reset
+from korvet.cli.one_by_one import Outcomes, one_by_one
 from korvet.cli.places import PLACE_HELP, parse_place
 from korvet.cli.terminal import JsonOption, console, errors, plain, print_json
 from korvet.cli.watching import watch
@@ -131,6 +132,8 @@ def reset_offsets(
     """Move a group's committed offsets. Its consumers must be stopped."""
     addresses = groups_beside(bootstrap, storage, coordinator)
     place = parse_place(to, "--to")
+    if not group:
+        raise refusal(group, ErrorCode.INVALID_GROUP_ID)
 
     async def run() -> Reset:
         async with _connected(addresses) as (coordinators, log):
@@ -158,7 +161,7 @@ def reset_offsets(
 
 @app.command()
 def delete(
-    groups: Annotated[list[str], typer.Argument(metavar="GROUP…", show_default=False)],
+    groups: Annotated[list[str], typer.Argument(metavar="GROUP", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     if_exists: Annotated[
         bool, typer.Option(help="Do nothing where there is no such group.")
@@ -174,24 +177,26 @@ def delete(
         question = f"Delete {', '.join(groups)} with all committed offsets?"
         typer.confirm(question, abort=True, err=True)
 
-    async def run() -> list[str]:
-        deleted = []
+    async def run() -> Outcomes[str]:
         async with Coordinators(addresses.coordinator) as coordinators:
-            for group in groups:
+
+            async def delete_one(group: str) -> str | None:
                 code = await coordinators.delete(group)
                 if code == ErrorCode.GROUP_ID_NOT_FOUND and if_exists:
-                    continue
+                    return None
                 if code != ErrorCode.NONE:
                     raise refusal(group, code)
-                deleted.append(group)
-        return deleted
+                return group
 
-    deleted = asyncio.run(run())
+            return await one_by_one(groups, delete_one)
+
+    outcomes = asyncio.run(run())
     if as_json:
-        print_json(deleted)
+        print_json(outcomes.done)
     else:
-        for group in deleted:
+        for group in outcomes.done:
             console.print(f"Deleted {plain(group)}.")
+    outcomes.end()
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from aiokafka import errors
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.client import AIOKafkaClient
 
-from korvet.cli.addresses import no_such_topic, nobody_there
+from korvet.cli.addresses import no_such_topic, no_topic_name, nobody_there
 from korvet.cli.failure import Failure
 
 # What aiokafka logs, it also raises; and what it raises, we explain.
@@ -23,11 +23,7 @@ def explained(address: str, topic: str) -> Iterator[None]:
     except errors.UnknownTopicOrPartitionError:
         raise no_such_topic(topic) from None
     except errors.InvalidTopicError:
-        raise Failure(
-            f"{topic!r} cannot be the name of a topic.",
-            "A name has up to 249 ASCII letters, digits, '.', '_' and '-', and does not"
-            " begin with '__'.",
-        ) from None
+        raise no_topic_name(topic) from None
     except errors.KafkaConnectionError:
         raise nobody_there(address, "--bootstrap") from None
     except errors.MessageSizeTooLargeError:

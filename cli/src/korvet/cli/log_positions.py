@@ -9,7 +9,7 @@ import grpc
 
 from korvet.cli.addresses import no_such_topic
 from korvet.cli.failure import Failure
-from korvet.cli.group_model import Count, TopicNow, TopicPartition
+from korvet.cli.group_model import Count, Position, TopicNow, TopicPartition
 from korvet.cli.grpc_failure import no_answer
 from korvet.kafka.errors import ErrorCode
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
@@ -96,6 +96,25 @@ class LogPositions:
                 elif count.error_code not in _GONE:
                     raise _refusal(place.topic, count.error_code, count.error_message)
         return counts
+
+    async def queue(self, group_id: str) -> tuple[Position, ...]:
+        """How far a work queue is, in each partition that it consumes."""
+        request = pb.DescribeQueueRequest(group=group_id)
+        answer = await self._asked(
+            self._stub.DescribeQueue(request, timeout=_CALL_DEADLINE)
+        )
+        return tuple(
+            Position(
+                topic=each.topic,
+                partition=each.partition,
+                commit=None,
+                end=each.high_watermark,
+                lag=each.waiting,
+                member_id=None,
+                pending=each.pending,
+            )
+            for each in answer.partitions
+        )
 
     async def _find(
         self, topic: str, topic_id: bytes, partitions: Sequence[int], timestamp_ms: int

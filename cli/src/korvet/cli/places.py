@@ -13,6 +13,8 @@ PLACE_HELP: Final = (
     " 1769860800000ms)."
 )
 
+# What the protocol has room for.
+_LARGEST_OFFSET: Final = 2**63 - 1
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -23,6 +25,12 @@ def parse_place(text: str, option: str) -> Place:
     if text == "latest":
         return "latest"
     if _is_number(text):
+        # Not of any number of digits, which Python would refuse with words of its own.
+        if len(text) > len(str(_LARGEST_OFFSET)) or int(text) > _LARGEST_OFFSET:
+            raise Failure(
+                f"{option} {text} is no place in a log.",
+                f"The largest offset is {_LARGEST_OFFSET}.",
+            )
         return int(text)
     try:
         if _is_number(milliseconds := text.removesuffix("ms")):

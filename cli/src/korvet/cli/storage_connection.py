@@ -12,10 +12,17 @@ from korvet.client import Korvet, KorvetError, UnavailableError
 @contextlib.asynccontextmanager
 async def connected(address: str) -> AsyncIterator[Korvet]:
     async with Korvet(address) as korvet:
-        try:
+        with answering(address):
             yield korvet
-        except UnavailableError as error:
-            raise no_answer("storage", address, error.detail) from None
+
+
+@contextlib.contextmanager
+def answering(address: str) -> Iterator[None]:
+    """Say what it means that storage gives no answer."""
+    try:
+        yield
+    except UnavailableError as error:
+        raise no_answer("storage", address, error.detail) from None
 
 
 @contextlib.contextmanager

@@ -15,9 +15,19 @@ from korvet.cli.addresses import (
     storage_beside,
 )
 from korvet.cli.failure import Failure
+from korvet.cli.progress import Progress
 from korvet.cli.storage_connection import connected, explained
 from korvet.cli.terminal import JsonOption, console, print_json
-from korvet.client import KorvetError, PartitionLog, Topic
+from korvet.cli.topic_outcomes import (
+    Outcome,
+    TopicOutcome,
+    change_each,
+    change_one,
+    created,
+    deleted,
+    left_alone,
+)
+from korvet.client import Korvet, KorvetError, PartitionLog, Topic
 
 app = typer.Typer(
     name="topics",
@@ -26,7 +36,7 @@ app = typer.Typer(
 )
 
 NameArgument = Annotated[str, typer.Argument(metavar="TOPIC", show_default=False)]
-NamesArgument = Annotated[list[str], typer.Argument(metavar="TOPIC…", show_default=False)]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="TOPIC", show_default=False)]
 ConfigOption = Annotated[
     list[str] | None,
     typer.Option("--config", "-c", metavar="NAME=VALUE", help="A config. May be repeated."),
@@ -55,28 +65,17 @@ def create(
     """Create topics."""
     configs = _pairs(config)
 
-    async def run() -> list[Topic]:
-        created = []
-        async with connected(storage_beside(bootstrap, storage)) as korvet:
-            for name in names:
-                with explained(name):
-                    try:
-                        topic = await korvet.create_topic(
-                            name, partitions=partitions, configs=configs
-                        )
-                    except KorvetError as error:
-                        if not (if_not_exists and error.name == "TOPIC_ALREADY_EXISTS"):
-                            raise
-                        continue
-                created.append(topic)
-        return created
+    async def change(korvet: Korvet, name: str) -> TopicOutcome:
+        try:
+            return created(
+                await korvet.create_topic(name, partitions=partitions, configs=configs)
+            )
+        except KorvetError as error:
+            if if_not_exists and error.name == "TOPIC_ALREADY_EXISTS":
+                return left_alone(name, Outcome.EXISTS)
+            raise
 
-    created = asyncio.run(run())
-    if as_json:
-        print_json([topic_views.topic_json(topic) for topic in created])
-    else:
-        for topic in created:
-            console.print(f"Created {topic.name} with {topic_views.partitions(topic)}.")
+    change_each(storage_beside(bootstrap, storage), names, change, as_json=as_json)
 
 
 @app.command("list")
@@ -92,7 +91,9 @@ def list_(
         async with connected(storage_beside(bootstrap, storage)) as korvet:
             return await korvet.list_topics(), await korvet.describe_logs()
 
-    topics, logs = asyncio.run(run())
+    with Progress("topics", None, wanted=True) as progress:
+        topics, logs = asyncio.run(run())
+        progress.advance(len(topics), 0)
     if as_json:
         print_json(topic_views.listing_json(topics, logs))
     elif topics:
@@ -144,29 +145,36 @@ def alter(
 ) -> None:
     """Change a topic's configs, or give it more partitions."""
     configs = _pairs(config)
-    if not (configs or reset or partitions):
+    if not (configs or reset or partitions is not None):
         raise Failure(
             "There is nothing to change.", "Give --config, --reset or --partitions."
         )
 
-    async def run() -> Topic:
-        async with connected(storage_beside(bootstrap, storage)) as korvet:
-            with explained(name):
-                if configs or reset:
-                    await korvet.alter_topic(name, configs=configs, reset=reset or ())
-                if partitions:
-                    await korvet.add_partitions(name, partitions)
-                return await korvet.describe_topic(name)
+    async def change(korvet: Korvet, name: str) -> TopicOutcome:
+        changed: list[str] = []
+        failure = None
+        if configs or reset:
+            topic = await korvet.alter_topic(name, configs=configs, reset=reset or ())
+            names = (*configs, *(reset or ()))
+            changed += (f"{key} is {topic.configs[key].value}" for key in names)
+        if partitions is not None:
+            try:
+                with explained(name):
+                    topic = await korvet.add_partitions(name, partitions)
+                changed.append(f"it has {topic_views.partitions(topic)}")
+            except Failure as why:
+                if not changed:
+                    raise
+                failure = why
+        return TopicOutcome(
+            name=name,
+            outcome=Outcome.PARTLY_CHANGED if failure else Outcome.CHANGED,
+            topic=topic,
+            said=f"Changed {name}: {', '.join(changed)}.",
+            failure=failure,
+        )
 
-    topic = asyncio.run(run())
-    if as_json:
-        print_json(topic_views.topic_json(topic))
-    else:
-        changed = [
-            f"{key} is {topic.configs[key].value}" for key in (*configs, *(reset or ()))
-        ]
-        changed += [f"it has {topic_views.partitions(topic)}"] if partitions else []
-        console.print(f"Changed {topic.name}: {', '.join(changed)}.")
+    change_one(storage_beside(bootstrap, storage), name, change, as_json=as_json)
 
 
 @app.command()
@@ -185,26 +193,16 @@ def delete(
     if not yes and sys.stdin.isatty():
         typer.confirm(f"Delete {', '.join(names)} with all records?", abort=True, err=True)
 
-    async def run() -> list[str]:
-        deleted = []
-        async with connected(storage_beside(bootstrap, storage)) as korvet:
-            for name in names:
-                with explained(name):
-                    try:
-                        await korvet.delete_topic(name)
-                    except KorvetError as error:
-                        if not (if_exists and error.name == "UNKNOWN_TOPIC_OR_PARTITION"):
-                            raise
-                        continue
-                deleted.append(name)
-        return deleted
+    async def change(korvet: Korvet, name: str) -> TopicOutcome:
+        try:
+            await korvet.delete_topic(name)
+        except KorvetError as error:
+            if if_exists and error.name == "UNKNOWN_TOPIC_OR_PARTITION":
+                return left_alone(name, Outcome.MISSING)
+            raise
+        return deleted(name)
 
-    deleted = asyncio.run(run())
-    if as_json:
-        print_json(deleted)
-    else:
-        for name in deleted:
-            console.print(f"Deleted {name}.")
+    change_each(storage_beside(bootstrap, storage), names, change, as_json=as_json)
 
 
 def _pairs(options: Iterable[str] | None) -> dict[str, str]:

@@ -33,7 +33,11 @@ async def _redraw(
     shown = await read()
     if not console.is_terminal:
         while True:
-            console.print(shown, "", soft_wrap=False)
+            try:
+                console.print(shown, "", soft_wrap=False)
+            except SystemExit:
+                # That is how Rich says that nobody reads the pipe any more.
+                return
             await asyncio.sleep(seconds)
             shown = await read()
     with Live(shown, console=console, auto_refresh=False) as live:

@@ -49,6 +49,25 @@ async def test_topics_are_deleted_by_name_or_id() -> None:
     assert storage.topics == {}
 
 
+async def test_a_topic_by_its_name_and_by_its_id_as_well_is_not_deleted() -> None:
+    storage = FakeStorage()
+    a, b = storage.add_topic("a"), storage.add_topic("b")
+
+    results = await delete(
+        storage, State(topic_id=a.id), State(name="a"), State(topic_id=b.id)
+    )
+
+    # One answer for both, as Kafka's controller gives.
+    assert [(each.name, each.topic_id, each.error_code) for each in results] == [
+        ("a", a.id, ErrorCode.INVALID_REQUEST),
+        ("b", b.id, ErrorCode.NONE),
+    ]
+    assert results[0].error_message == (
+        "The provided topic name maps to an ID that was already supplied."
+    )
+    assert storage.topics.keys() == {"a"}
+
+
 async def test_only_the_id_is_sent_for_a_topic_given_by_id() -> None:
     storage = FakeStorage()
     topic = storage.add_topic("a")

@@ -11,18 +11,20 @@ from tests.support.fake_storage import FakeStorage
 from tests.support.gateway_context import THIS_BROKER
 from tests.support.handler_calls import call_groups, gateways
 
+CLUSTER = gateways(FakeStorage(), 0, THIS_BROKER.node_id, 7)
+
 
 async def ask(request: FindCoordinatorRequest, version: int) -> FindCoordinatorResponse:
-    cluster = gateways(FakeStorage(), 0, THIS_BROKER.node_id, 7)
-    return await call_groups(HANDLER, request, version, FakeCoordinator(), cluster=cluster)
+    return await call_groups(HANDLER, request, version, FakeCoordinator(), cluster=CLUSTER)
 
 
 @pytest.mark.parametrize("version", range(4))
-async def test_a_gateway_names_itself(version: int) -> None:
-    found = await ask(FindCoordinatorRequest(key="group"), version)
+@pytest.mark.parametrize("group", ["a", "b", "c"])
+async def test_a_group_has_one_gateway(group: str, version: int) -> None:
+    found = await ask(FindCoordinatorRequest(key=group), version)
 
     assert found.error_code == ErrorCode.NONE
-    assert (found.node_id, found.host, found.port) == THIS_BROKER[:3]
+    assert (found.node_id, found.host, found.port) == CLUSTER.coordinator(group)[:3]
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])
@@ -32,7 +34,7 @@ async def test_several_groups_are_found_at_once(version: int) -> None:
     assert [coordinator.key for coordinator in found.coordinators] == ["a", "b"]
     for coordinator in found.coordinators:
         where = (coordinator.node_id, coordinator.host, coordinator.port)
-        assert where == THIS_BROKER[:3]
+        assert where == CLUSTER.coordinator(coordinator.key)[:3]
         assert coordinator.error_code == ErrorCode.NONE
 
 
@@ -41,7 +43,7 @@ async def test_no_groups_are_no_coordinators() -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 7))
-async def test_a_gateway_names_itself_for_transactional_ids_too(version: int) -> None:
+async def test_a_transactional_id_has_one_gateway_too(version: int) -> None:
     if version < 4:
         old = await ask(FindCoordinatorRequest(key="id", key_type=1), version)
         where = (old.error_code, old.node_id, old.host, old.port)
@@ -50,7 +52,7 @@ async def test_a_gateway_names_itself_for_transactional_ids_too(version: int) ->
         (only,) = (await ask(request, version)).coordinators
         where = (only.error_code, only.node_id, only.host, only.port)
 
-    assert where == (ErrorCode.NONE, *THIS_BROKER[:3])
+    assert where == (ErrorCode.NONE, *CLUSTER.coordinator("id")[:3])
 
 
 @pytest.mark.parametrize("key_type", [2, 3, -1])

@@ -98,6 +98,21 @@ async def test_before_v12_batches_go_to_storage_as_they_are(
     assert transactions.requests == []
 
 
+@pytest.mark.parametrize(("version", "is_own"), [(3, False), (11, False), (12, True)])
+async def test_from_v12_on_each_transaction_has_an_epoch_of_its_own(
+    storage: FakeStorage, version: int, is_own: bool
+) -> None:
+    await call(api.HANDLER, request(), version, storage, transactions=FakeTransactions())
+
+    assert storage.appends[0][0][0].epoch_per_transaction is is_own
+
+
+async def test_without_transactions_no_epoch_belongs_to_one(storage: FakeStorage) -> None:
+    await call(api.HANDLER, request(batch=BATCH, transactional_id=None), 12, storage)
+
+    assert storage.appends[0][0][0].epoch_per_transaction is False
+
+
 @pytest.mark.parametrize("version", [3, 11, 12])
 @pytest.mark.parametrize("transactional_id", [None, ""])
 async def test_a_transactional_batch_needs_a_transactional_id(

@@ -6,10 +6,12 @@ argument of encode and decode.
 
 import struct
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from korvet.kafka.errors import DecodeError
 from korvet.kafka.primitives import Buffer, Reader
+
+_LONG_LIST: Final = 100
 
 
 class Struct(ABC):
@@ -37,6 +39,14 @@ class Message(Struct):
     MAX_VERSION: ClassVar[int]
     # The first version with compact lengths and tagged fields; above all if there is none.
     FLEXIBLE_FROM: ClassVar[int]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether encoding it may take milliseconds: a list of it has many elements."""
+        return any(
+            type(value) is list and len(value) > _LONG_LIST
+            for value in map(self.__getattribute__, self.__slots__)
+        )
 
     def encode(self, version: int) -> bytes:
         """Encode for `version`.

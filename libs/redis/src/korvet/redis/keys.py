@@ -78,6 +78,10 @@ class Keys:
         """Stream: the transactions that were aborted, under the ids of their markers."""
         return f"{self.keyspace}:aborted:{topic}:{partition}"
 
+    def queues(self, topic: str, partition: int) -> str:
+        """Hash: work queue -> which one of the name has the stream's consumer group."""
+        return f"{self.keyspace}:queues:{topic}:{partition}"
+
     def of_partition(self, topic: str, partition: int) -> dict[str, str]:
         """Kind -> key, of everything that a partition has and deleting a topic retires."""
         return {
@@ -87,6 +91,7 @@ class Keys:
             "index": self.index(topic, partition),
             "transactions": self.transactions(topic, partition),
             "aborted": self.aborted(topic, partition),
+            "queues": self.queues(topic, partition),
         }
 
     def retired(self, topic_id: str, partition: int) -> dict[str, str]:

@@ -20,6 +20,7 @@ _FORMS: Final = {
     "EXISTS": "{key}",
     "GET": "{key}",
     "HDEL": "{key} field",
+    "HEXISTS": "{key} field",
     "HGET": "{key} field",
     "HGETALL": "{key}",
     "HKEYS": "{key}",

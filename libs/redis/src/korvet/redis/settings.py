@@ -38,6 +38,13 @@ class RedisServiceSettings(ServiceSettings):
         pattern=ADDRESSES,
         description="Where to listen: host:port or unix:/path.sock, separated by commas.",
     )
+    stream_port: int = Field(
+        default=0,
+        ge=0,
+        le=65535,
+        description="Where gateways open their streams, at the hosts of the addresses to "
+        "listen at; 0 takes a free port. They ask for it, and need to be told nothing.",
+    )
     drain_seconds: float = Field(
         default=5.0,
         ge=0,

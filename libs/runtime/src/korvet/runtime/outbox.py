@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
+from korvet.runtime.stream_connection import StreamLost
+
 Answer = TypeVar("Answer")
 
 _FRAME_BYTES: Final = 4 << 20
@@ -78,6 +80,8 @@ class Outbox(Generic[Answer]):
             frame, size = self._take_frame()
             try:
                 await write(frame)
+            except StreamLost:
+                return
             except Exception as error:
                 if type(error).__name__ != _CALLER_GONE:
                     raise

@@ -12,6 +12,7 @@ from korvet.coordinator.group_codec import StoredGroup
 from korvet.coordinator.group_store import GroupStore
 from korvet.coordinator.groups import Groups
 from korvet.coordinator.owned_store import NotOwnerError
+from korvet.coordinator.redis_groups import RedisGroups
 from korvet.coordinator.refusals import answered
 from korvet.kafka.consumer_protocol import assigned_partitions
 from korvet.kafka.errors import DecodeError, ErrorCode, KafkaError
@@ -19,10 +20,9 @@ from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
 
 _CLASSIC = "classic"
 # A work queue's consumers come and go in storage; here it is just there.
-_QUEUE_STATE = "Stable"
+_QUEUE_STATE = State.STABLE
 _QUEUE = "queue"
 
-DestroyRedisGroups = Callable[[str, Sequence[TopicPartition]], Awaitable[None]]
 Partitions = Callable[[], Awaitable[Sequence[TopicPartition]]]
 
 
@@ -32,27 +32,27 @@ class AdminCalls:
         groups: Groups,
         store: GroupStore,
         offsets: CommittedOffsets,
+        redis_groups: RedisGroups,
         *,
-        destroy_redis_groups: DestroyRedisGroups,
         all_partitions: Partitions,
-        delivering_partitions: Partitions,
     ) -> None:
         self._groups = groups
         self._store = store
         self._offsets = offsets
-        self._destroy_redis_groups = destroy_redis_groups
+        self._redis_groups = redis_groups
         self._all_partitions = all_partitions
-        self._delivering_partitions = delivering_partitions
 
     async def list_groups(self, request: pb.ListGroupsRequest) -> pb.ListGroupsResponse:
         states = {state.lower() for state in request.states}
         types = {type_.lower() for type_ in request.types}
         response = pb.ListGroupsResponse()
-        found = await self._store.load_many(await self._store.names())
-        for group_id, stored in found.items():
-            protocol_type, state = _QUEUE, _QUEUE_STATE
+        async for group_id, stored in self._store.load_each(await self._store.names()):
             if isinstance(stored, StoredGroup):
                 protocol_type, state = stored.group.protocol_type, stored.group.state
+            elif self._store.is_queue(stored):
+                protocol_type, state = _QUEUE, _QUEUE_STATE
+            else:
+                continue
             if (not states or state.lower() in states) and (not types or _CLASSIC in types):
                 response.groups.add(
                     group_id=group_id,
@@ -66,7 +66,8 @@ class AdminCalls:
         self, request: pb.DescribeGroupsRequest
     ) -> pb.DescribeGroupsResponse:
         response = pb.DescribeGroupsResponse()
-        found = await self._store.load_many(dict.fromkeys(request.group_ids))
+        names = list(dict.fromkeys(request.group_ids))
+        found = {name: stored async for name, stored in self._store.load_each(names)}
         live = await self._store.live_coordinators()
         for group_id in request.group_ids:
             described = response.groups.add(group_id=group_id)
@@ -74,8 +75,10 @@ class AdminCalls:
             if stored is None:
                 described.state = "Dead"
                 described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            elif isinstance(stored, KafkaError):
+            elif self._store.is_queue(stored):
                 described.state, described.protocol_type = _QUEUE_STATE, _QUEUE
+            elif isinstance(stored, KafkaError):
+                described.error_code = stored.code
             else:
                 _describe(described, stored)
                 owner = stored.owner
@@ -87,10 +90,10 @@ class AdminCalls:
         return await answered(self._delete_group(request.group_id), pb.DeleteGroupResponse)
 
     async def _delete_group(self, group_id: str) -> pb.DeleteGroupResponse:
-        found = (await self._store.load_many([group_id])).get(group_id)
-        if isinstance(found, KafkaError):
+        if await self._is_queue(group_id):
             # A work queue has no members here; those who consume are told that it is gone.
-            await self._destroy_redis_groups(group_id, await self._all_partitions())
+            partitions = await self._all_partitions()
+            await self._redis_groups.destroy(group_id, partitions, is_queue=True)
             await self._store.delete_queue(group_id)
             return pb.DeleteGroupResponse()
         actor = await self._groups.find(group_id)
@@ -100,11 +103,9 @@ class AdminCalls:
         async def delete(stored: StoredGroup) -> None:
             if stored.group.state is not State.EMPTY:
                 raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+            # On all: what was delivered or forgotten is not found through the offsets.
+            await self._redis_groups.destroy(group_id, await self._all_partitions())
             places = await self._offsets.places(group_id)
-            # What was delivered need not have been committed.
-            shown = {*places, *await self._delivering_partitions()}
-            # First, since they are found through the offsets.
-            await self._destroy_redis_groups(group_id, sorted(shown))
             await self._offsets.delete(group_id, stored.owner, places, with_group=True)
             await self._store.forget_name(group_id)
 
@@ -112,6 +113,15 @@ class AdminCalls:
         # Whoever waited for its turn meanwhile looks again, and may make a new one.
         actor.close(NotOwnerError())
         return pb.DeleteGroupResponse()
+
+    async def _is_queue(self, group_id: str) -> bool:
+        try:
+            await self._store.load(group_id)
+        except KafkaError as refusal:
+            if self._store.is_queue(refusal):
+                return True
+            raise
+        return False
 
     def find_readers(self, request: pb.FindReadersRequest) -> pb.FindReadersResponse:
         response = pb.FindReadersResponse()

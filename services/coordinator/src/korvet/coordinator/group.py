@@ -52,17 +52,23 @@ class Member:
     # In its order of preference.
     protocols: tuple[Protocol, ...]
     assignment: bytes = b""
-    # Whether a call of its is parked. Such a member is alive.
+    # Whether it has joined the generation that is to come, or waits for its assignment.
     is_joining: bool = False
     is_syncing: bool = False
+    # Whether the client of its join has gone: it counts for joined, but nobody is answered.
+    has_vanished: bool = False
     # Whether it has joined this generation, and is yet to ask for its assignment.
     owes_sync: bool = False
     # When it is taken for dead, unless it is heard from or parked.
     session_deadline: float = float("inf")
+    # All of it that is saved but its assignment, as it is saved (`group_codec.said`): made
+    # once for a join, and not again each time that the group is saved.
+    said: str = field(default="", compare=False, repr=False)
 
     @property
     def is_parked(self) -> bool:
-        return self.is_joining or self.is_syncing
+        """Whether a call of its waits for an answer. Such a member is alive."""
+        return (self.is_joining and not self.has_vanished) or self.is_syncing
 
     def metadata_for(self, protocol_name: str | None) -> bytes:
         for protocol in self.protocols:
@@ -130,6 +136,10 @@ class Group:
         ):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         return member
+
+    @property
+    def said_bytes(self) -> int:
+        return sum(len(member.said) for member in self.members.values())
 
     # --- the choice of a protocol ---
 

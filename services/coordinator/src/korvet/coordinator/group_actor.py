@@ -84,7 +84,7 @@ class GroupActor:
         key = "sync", request.member_id
         call: asyncio.Future[Synced | ErrorCode] = self._loop.create_future()
         return await self._parkable(
-            key, call, lambda group, now: rules.sync(group, request, now)
+            key, call, lambda group, now: rules.sync(group, request, self._limits, now)
         )
 
     def heartbeat_now(

@@ -6,6 +6,7 @@ state as JSON. Deadlines and parked calls are of one process, and are not kept.
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,13 +46,37 @@ def encode(stored: StoredGroup) -> bytes:
         "protocolName": group.protocol_name,
         "leader": group.leader,
         "emptySince": stored.empty_since_ms,
-        "members": [_member_json(member) for member in group.members.values()],
     }
-    return f"{stored.head}\n{json.dumps(body, separators=(',', ':'))}".encode()
+    members = ",".join(
+        _with(member.said or said(member), "assignment", f'"{_text(member.assignment)}"')
+        for member in group.members.values()
+    )
+    return f"{stored.head}\n{_with(_json(body), 'members', f'[{members}]')}".encode()
+
+
+def said(member: Member) -> str:
+    """What is saved of a member, its assignment aside; ASCII."""
+    return _json(
+        {
+            "id": member.member_id,
+            "instance": member.instance_id,
+            "clientId": member.client_id,
+            "host": member.client_host,
+            "principal": member.principal,
+            "sessionMs": round(member.session_timeout * 1000),
+            "rebalanceMs": round(member.rebalance_timeout * 1000),
+            "protocols": [[each.name, _text(each.metadata)] for each in member.protocols],
+        }
+    )
+
+
+def assigned_bytes(assignments: Iterable[bytes]) -> int:
+    """What assignments take in the value."""
+    return sum(-(-len(each) // 3) * 4 for each in assignments)
 
 
 def is_queue(value: bytes) -> bool:
-    return value.partition(b"\n")[0].decode() == QUEUE
+    return value.partition(b"\n")[0] == QUEUE.encode()
 
 
 def decode(group_id: str, value: bytes) -> StoredGroup:
@@ -83,20 +108,13 @@ def decode(group_id: str, value: bytes) -> StoredGroup:
         )
 
 
-def _member_json(member: Member) -> dict[str, Any]:
-    return {
-        "id": member.member_id,
-        "instance": member.instance_id,
-        "clientId": member.client_id,
-        "host": member.client_host,
-        "principal": member.principal,
-        "sessionMs": round(member.session_timeout * 1000),
-        "rebalanceMs": round(member.rebalance_timeout * 1000),
-        "protocols": [
-            [protocol.name, _text(protocol.metadata)] for protocol in member.protocols
-        ],
-        "assignment": _text(member.assignment),
-    }
+def _json(body: dict[str, Any]) -> str:
+    return json.dumps(body, separators=(",", ":"))
+
+
+def _with(body: str, name: str, value: str) -> str:
+    """An object that has something, with one thing more; `value` is JSON too."""
+    return f'{body[:-1]},"{name}":{value}}}'
 
 
 def _member(body: dict[str, Any]) -> Member:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from korvet.coordinator.group import Group, State, Synced
+from korvet.coordinator.group_codec import assigned_bytes, said
+from korvet.coordinator.group_join import Limits
 from korvet.coordinator.rebalance import Rebalance, Step, current_sync, parked_answers
 from korvet.kafka.errors import ErrorCode, KafkaError
 
@@ -36,7 +38,7 @@ class Leaving(NamedTuple):
 # ---------------------------------------------------------------- sync
 
 
-def sync(group: Group, request: Sync, now: float) -> Step[Synced]:
+def sync(group: Group, request: Sync, limits: Limits, now: float) -> Step[Synced]:
     member = group.member_named(request.member_id, request.instance_id)
     if request.generation != group.generation:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
@@ -54,7 +56,12 @@ def sync(group: Group, request: Sync, now: float) -> Step[Synced]:
     waiting = replace(member, is_syncing=True, owes_sync=False)
     rebalance = Rebalance(group.with_member(waiting), now)
     if group.leader == member.member_id:
-        rebalance.assign(dict(request.assignments))
+        members = group.members.keys()
+        assigned = {key: each for key, each in request.assignments if key in members}
+        if assigned_bytes(assigned.values()) > limits.max_bytes:
+            rebalance.refuse_assignments()
+        else:
+            rebalance.assign(assigned)
     return Step(rebalance.group, None, (*effects, *rebalance.effects))
 
 
@@ -134,13 +141,20 @@ def check_transactional_commit(
 
 
 def forget_call(group: Group, member_id: str, now: float) -> Group:
-    """A member's parked call is not waited for any more: its client has gone."""
+    """A member's parked call is not waited for any more: its client has gone.
+
+    It may be back before its session ends. Until then it has joined, as in Kafka, so that
+    the others go on at once; but it must ask once more for its assignment.
+    """
     member = group.members.get(member_id)
     if member is None or not member.is_parked:
         return group
-    # It may be back before its session ends, and then it must ask once more.
-    owes_sync = member.is_syncing or member.owes_sync
-    gone = replace(member, is_joining=False, is_syncing=False, owes_sync=owes_sync)
+    gone = replace(
+        member,
+        has_vanished=member.is_joining,
+        is_syncing=False,
+        owes_sync=member.is_syncing or member.owes_sync,
+    )
     return group.with_member(gone.heard_from(now))
 
 
@@ -166,7 +180,12 @@ def resumed(group: Group, now: float) -> Group:
     members = {
         # Who of a stable group has asked for its assignment is not kept: all may have.
         key: replace(
-            member, is_joining=False, is_syncing=False, owes_sync=is_completing
+            member,
+            is_joining=False,
+            is_syncing=False,
+            has_vanished=False,
+            owes_sync=is_completing,
+            said=said(member),
         ).heard_from(now)
         for key, member in group.members.items()
     }

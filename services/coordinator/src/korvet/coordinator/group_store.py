@@ -4,7 +4,6 @@ One lane carries all of it in order, commits included (`committed_offsets`): so 
 that was taken before a rebalance is in Redis before the next generation is.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from korvet.coordinator.group import Group, State
@@ -16,7 +15,7 @@ from korvet.kafka.errors import ErrorCode, KafkaError
 
 
 class GroupStore(OwnedStore[StoredGroup]):
-    """Loading raises INCONSISTENT_GROUP_PROTOCOL where the name is that of a work queue."""
+    """In place of a work queue, loading has INCONSISTENT_GROUP_PROTOCOL."""
 
     @property
     def _names(self) -> str:
@@ -50,23 +49,13 @@ class GroupStore(OwnedStore[StoredGroup]):
         )
         return await self._keep(stored, wanted)
 
-    async def load_many(
-        self, group_ids: Iterable[str]
-    ) -> Mapping[str, StoredGroup | KafkaError]:
-        """Those that exist; in place of a work queue, the refusal."""
-        names = list(group_ids)
-        if not names:
-            return {}
-        values = await self._lane.send("MGET", *(self._key(name) for name in names))
-        found: dict[str, StoredGroup | KafkaError] = {}
-        for name, value in zip(names, values, strict=True):
-            if value is None:
-                continue
-            try:
-                found[name] = self._decode(name, value)
-            except KafkaError as refusal:
-                found[name] = refusal
-        return found
+    @staticmethod
+    def is_queue(found: StoredGroup | KafkaError | None) -> bool:
+        """Whether what was found is a work queue."""
+        return (
+            isinstance(found, KafkaError)
+            and found.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        )
 
     async def delete_queue(self, group_id: str) -> None:
         await self._lane.send("EVALSHA", DELETE_QUEUE.digest, 1, self._keys.group(group_id))

@@ -1,7 +1,7 @@
 """The calls about membership, from message to message. The rules are in `group_rules`."""
 
 import uuid
-from typing import Final
+from typing import Final, NoReturn
 
 from korvet.coordinator.group import Protocol
 from korvet.coordinator.group_join import (
@@ -17,8 +17,9 @@ from korvet.coordinator.refusals import answered, explained
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
 
-# Of one member: what it says for its protocols, and what it is assigned. Both are kept.
-_MAX_MEMBER_BYTES: Final = 1 << 20
+# No client has so many; each costs time, however short it is.
+_MAX_PROTOCOLS: Final = 1000
+_MAX_ASSIGNMENTS: Final = 20_000
 
 
 class MembershipCalls:
@@ -31,6 +32,11 @@ class MembershipCalls:
 
     async def _join(self, request: pb.JoinGroupRequest) -> pb.JoinGroupResponse:
         _check_group_id(request.group_id)
+        # Before anything is made of it, so that it takes up nobody's time.
+        if request.ByteSize() > self._limits.max_bytes:
+            _refuse(f"{request.ByteSize()} bytes for one member")
+        if len(request.protocols) > _MAX_PROTOCOLS:
+            _refuse(f"{len(request.protocols)} protocols")
         event = _join_event(request)
         check_session_time(event, self._limits)
         if request.member_id:
@@ -52,7 +58,8 @@ class MembershipCalls:
 
     async def _sync(self, request: pb.SyncGroupRequest) -> pb.SyncGroupResponse:
         _check_group_id(request.group_id)
-        _check_size(max((len(a.assignment) for a in request.assignments), default=0))
+        if len(request.assignments) > _MAX_ASSIGNMENTS:
+            _refuse(f"{len(request.assignments)} assignments")
         actor = await self._groups.find(request.group_id)
         if actor is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -121,10 +128,9 @@ def _check_group_id(group_id: str) -> None:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
 
 
-def _check_size(size: int) -> None:
-    if size > _MAX_MEMBER_BYTES:
-        # What Kafka says when a group's state does not fit into its log.
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{size} bytes for one member")
+def _refuse(what: str) -> NoReturn:
+    # What Kafka says when a group's state does not fit into its log.
+    raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{what} are more than is kept")
 
 
 def _given(request: pb.SyncGroupRequest, field: str) -> str | None:
@@ -143,7 +149,6 @@ def _instance_id(
 
 
 def _join_event(request: pb.JoinGroupRequest) -> Join:
-    _check_size(sum(len(protocol.metadata) for protocol in request.protocols))
     instance_id = _instance_id(request)
     return Join(
         member_id=request.member_id,

@@ -1,22 +1,20 @@
 """The calls about committed offsets, from message to message."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Set
+from collections.abc import Awaitable, Collection
 
 from korvet.coordinator.committed_offsets import Commit, CommittedOffsets, TopicPartition
-from korvet.coordinator.group import Group, State
 from korvet.coordinator.group_actor import GroupActor
 from korvet.coordinator.group_codec import StoredGroup
 from korvet.coordinator.groups import Groups
+from korvet.coordinator.offset_rules import topics_in_use
 from korvet.coordinator.owned_store import NotOwnerError
 from korvet.coordinator.pending_offsets import PendingOffsets
+from korvet.coordinator.redis_groups import RedisGroups
 from korvet.coordinator.refusals import answered, explained
 from korvet.coordinator.transaction import Producer
-from korvet.kafka.consumer_protocol import subscribed_topics
-from korvet.kafka.errors import DecodeError, ErrorCode, KafkaError
+from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
 from korvet.redis.topic_ids import parse_topic_id, topic_id_text
-
-Moved = Callable[[str, Mapping[TopicPartition, Commit]], None]
 
 
 class OffsetCalls:
@@ -25,16 +23,15 @@ class OffsetCalls:
         groups: Groups,
         offsets: CommittedOffsets,
         pending: PendingOffsets,
+        redis_groups: RedisGroups,
         *,
-        max_metadata_bytes: int,
-        on_commit: Moved,
+        max_metadata_length: int,
     ) -> None:
-        """`on_commit` is told of each commit that was carried out."""
         self._groups = groups
         self._offsets = offsets
         self._pending = pending
-        self._max_metadata_bytes = max_metadata_bytes
-        self._on_commit = on_commit
+        self._redis_groups = redis_groups
+        self._max_metadata_length = max_metadata_length
 
     # --- commit ---
 
@@ -52,7 +49,7 @@ class OffsetCalls:
             lambda stored: self._offsets.send(group_id, stored.owner, commits),
         )
         await _carried_out(actor, self._offsets.sent(reply))
-        self._on_commit(group_id, commits)
+        self._redis_groups.committed(group_id, commits)
         return pb.CommitOffsetsResponse(offset_error_codes=codes)
 
     async def commit_in_transaction(
@@ -111,7 +108,8 @@ class OffsetCalls:
         return codes, commits
 
     def _check(self, offset: pb.CommitOffsetsRequest.Offset) -> ErrorCode:
-        if len(offset.metadata.encode()) > self._max_metadata_bytes:
+        # Kafka counts Java's characters, whatever the setting is called.
+        if len(offset.metadata.encode("utf-16-le")) // 2 > self._max_metadata_length:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
         return ErrorCode.NONE
 
@@ -169,6 +167,7 @@ class OffsetCalls:
             in_use = topics_in_use(stored.group, {place.topic for place in places})
             free = [place for place in places if place.topic not in in_use]
             await self._offsets.delete(request.group_id, stored.owner, free)
+            self._redis_groups.forgotten(request.group_id, free)
             used = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
             return [used if place.topic in in_use else ErrorCode.NONE for place in places]
 
@@ -188,21 +187,3 @@ async def _carried_out(actor: GroupActor, commit: Awaitable[None]) -> None:
 
 def _instance_id(request: pb.CommitOffsetsRequest) -> str | None:
     return request.group_instance_id if request.HasField("group_instance_id") else None
-
-
-def topics_in_use(group: Group, topics: Set[str]) -> Set[str]:
-    """Those that a group's members are subscribed to, or may be where nobody can tell;
-    NON_EMPTY_GROUP where its members are no consumers."""
-    if group.state is State.EMPTY:
-        return frozenset()
-    if group.protocol_type != "consumer":
-        raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-    try:
-        return topics & {
-            topic
-            for member in group.members.values()
-            for protocol in member.protocols
-            for topic in subscribed_topics(protocol.metadata)
-        }
-    except DecodeError:
-        return topics

@@ -4,18 +4,28 @@ Groups and transactional ids alike: a value whose first line names the owner (`o
 a set of all names. Who owns something is decided here and nowhere else.
 """
 
+import asyncio
+import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+import hiredis
+
 from korvet.coordinator.owner import Owner
 from korvet.coordinator.scripts import FORGET_OWNED, LIVE, SAVE_OWNED
+from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.redis.keys import Keys
-from korvet.redis.lane import Lane
+from korvet.redis.lane import Lane, Reply
+from korvet.runtime.logs import LimitedLog
+
+log = LimitedLog(logging.getLogger(__name__))
 
 _AT_ONCE: Final = 500
+# What is read and decoded in one go, while everybody else waits.
+_PAGE_BYTES: Final = 4 << 20
 
 
 class NotOwnerError(Exception):
@@ -71,14 +81,51 @@ class OwnedStore(ABC, Generic[Stored]):
     def _encode(self, stored: Stored) -> bytes: ...
 
     @abstractmethod
-    def _decode(self, name: str, value: bytes) -> Stored: ...
+    def _decode(self, name: str, value: bytes) -> Stored:
+        """Raises ValueError where this is no such value."""
 
     # --- owners ---
 
     async def load(self, name: str) -> Stored | None:
-        """What was saved last."""
+        """What was saved last; COORDINATOR_NOT_AVAILABLE where it cannot be read."""
         value = await self._lane.send("GET", self._key(name))
-        return None if value is None else self._decode(name, value)
+        found = None if value is None else self._read(name, value)
+        if isinstance(found, KafkaError):
+            raise found
+        return found
+
+    async def load_each(
+        self, names: Sequence[str]
+    ) -> AsyncIterator[tuple[str, Stored | KafkaError | None]]:
+        """The same of many, with the refusal in place of what cannot be had.
+
+        However large they are, neither many are in memory at once nor does it keep others
+        waiting for long.
+        """
+        for first in range(0, len(names), _AT_ONCE):
+            some = names[first : first + _AT_ONCE]
+            asked = [self._lane.send("STRLEN", self._key(name)) for name in some]
+            sizes = [await _size(reply) for reply in asked]
+            for page in _pages(some, sizes):
+                values = await self._lane.send("MGET", *map(self._key, page))
+                for name, value in zip(page, values, strict=True):
+                    yield name, None if value is None else self._read(name, value)
+            for name, size in zip(some, sizes, strict=True):
+                if size is None:
+                    yield name, self._unreadable(f"{self._key(name)} is no string")
+
+    def _read(self, name: str, value: bytes) -> Stored | KafkaError:
+        try:
+            return self._decode(name, value)
+        except KafkaError as refusal:
+            return refusal
+        except ValueError as error:
+            return self._unreadable(str(error))
+
+    def _unreadable(self, why: str) -> KafkaError:
+        # Somebody may mend it, and clients try again until then.
+        log.warning("%s", why)
+        return KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, why)
 
     async def claim(self, name: str, address: str, incarnation: str) -> Stored:
         """Become its owner, new or not; NotOwnerError where another one lives."""
@@ -157,6 +204,32 @@ class OwnedStore(ABC, Generic[Stored]):
             "EVALSHA", FORGET_OWNED.digest, 2, self._key(name), self._names, head, name
         )
         return bool(outcome == b"OK")
+
+
+async def _size(reply: "asyncio.Future[Reply]") -> int | None:
+    """Of a value; None where there is something else."""
+    try:
+        return int(await reply)
+    except hiredis.ReplyError as error:
+        if str(error).startswith("WRONGTYPE"):
+            return None
+        raise
+
+
+def _pages(names: Sequence[str], sizes: Sequence[int | None]) -> Iterator[list[str]]:
+    """Those that have a size, so many at a time as fit, or one."""
+    page: list[str] = []
+    left = _PAGE_BYTES
+    for name, size in zip(names, sizes, strict=True):
+        if size is None:
+            continue
+        if page and size > left:
+            yield page
+            page, left = [], _PAGE_BYTES
+        page.append(name)
+        left -= size
+    if page:
+        yield page
 
 
 def now_ms() -> int:

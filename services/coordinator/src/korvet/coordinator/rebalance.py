@@ -120,8 +120,12 @@ class Rebalance:
             if not member.is_joining and member.instance_id is None:
                 self.remove(member.member_id)
         group = self.group
-        joined = [key for key, member in group.members.items() if member.is_joining]
-        if group.members and not joined:
+        parked = [
+            key
+            for key, member in group.members.items()
+            if member.is_joining and member.is_parked
+        ]
+        if group.members and not parked:
             # Nobody could lead: wait for one of them, or until their sessions end.
             until = self._now + max(group.rebalance_timeout, MIN_WAIT)
             self.group = replace(group, join_deadline=until, delay=0.0)
@@ -136,16 +140,18 @@ class Rebalance:
         if not group.members:
             self.group = replace(group.enter(State.EMPTY), protocol_name=None, leader=None)
             return
-        if group.leader not in joined:
-            group = replace(group, leader=joined[0])
+        # Who has vanished does not lead: the others would wait for what it assigns.
+        if group.leader not in parked:
+            group = replace(group, leader=parked[0])
         group = replace(
             group.enter(State.COMPLETING_REBALANCE),
             protocol_name=group.choose_protocol(),
             sync_deadline=self._now + group.rebalance_timeout,
             members={
                 key: replace(
-                    member.heard_from(self._now) if member.is_joining else member,
+                    member.heard_from(self._now) if member.is_parked else member,
                     is_joining=False,
+                    has_vanished=False,
                     owes_sync=member.is_joining,
                     assignment=b"",
                 )
@@ -153,7 +159,7 @@ class Rebalance:
             },
         )
         self.group = group
-        self.effects += [JoinAnswer(key, current_join(group, key)) for key in joined]
+        self.effects += [JoinAnswer(key, current_join(group, key)) for key in parked]
 
     # --- COMPLETING_REBALANCE ---
 
@@ -174,10 +180,19 @@ class Rebalance:
         self.group = group
         self.effects += [SyncAnswer(key, current_sync(group, key)) for key in waiting]
 
+    def refuse_assignments(self) -> None:
+        """The leader's are more than can be kept: Kafka tells everybody so, and clients
+        take that for the end; here the others need only come again."""
+        assert self.group.leader is not None
+        leader = self.group.members[self.group.leader]
+        self.effects += parked_answers(leader, ErrorCode.UNKNOWN_SERVER_ERROR)
+        self.group = self.group.with_member(replace(leader, is_syncing=False))
+        self.begin(0.0)
+
 
 def parked_answers(member: Member, code: ErrorCode) -> tuple[Effect, ...]:
     """Tell a member's parked call, if there is one, why it has waited in vain."""
-    if member.is_joining:
+    if member.is_joining and not member.has_vanished:
         return (JoinAnswer(member.member_id, code),)
     if member.is_syncing:
         return (SyncAnswer(member.member_id, code),)

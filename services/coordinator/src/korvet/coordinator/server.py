@@ -35,7 +35,7 @@ from korvet.coordinator.transaction_store import TransactionStore
 from korvet.coordinator.transaction_upkeep import TransactionUpkeep
 from korvet.coordinator.transactions import Transactions
 from korvet.coordinator.upkeep import Upkeep
-from korvet.proto.coordinator.v1.coordinator_service_pb2 import DESCRIPTOR
+from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
 from korvet.proto.coordinator.v1.coordinator_service_pb2_grpc import (
     add_CoordinatorServiceServicer_to_server,
 )
@@ -45,10 +45,11 @@ from korvet.redis.lane import Lane
 from korvet.redis.server_check import check_redis
 from korvet.redis.settings import described_settings
 from korvet.runtime.grpc_server import GrpcServer
+from korvet.runtime.stream_server import Method
 
 log = logging.getLogger(__name__)
 
-_SERVICE: Final = DESCRIPTOR.services_by_name["CoordinatorService"].full_name
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["CoordinatorService"].full_name
 _LINGER_SECONDS: Final = 0.2
 _RETRY_SECONDS: Final = 0.2
 
@@ -86,6 +87,7 @@ class CoordinatorServer:
             pending,
             self._registration,
             self._topics,
+            self._redis_groups,
             retention=settings.offsets_retention_minutes * 60,
             interval=settings.offsets_retention_check_interval_ms / 1000,
         )
@@ -104,13 +106,10 @@ class CoordinatorServer:
             self._groups,
             offsets,
             pending,
-            max_metadata_bytes=settings.offset_metadata_max_bytes,
-            on_commit=self._redis_groups.committed,
+            self._redis_groups,
+            max_metadata_length=settings.offset_metadata_max_bytes,
         )
         self._stream = GroupStream(members, offset_calls)
-        self._server = GrpcServer(
-            addresses=settings.listen_addresses, service_names=[_SERVICE]
-        )
         service = CoordinatorService(
             members=members,
             offsets=offset_calls,
@@ -118,9 +117,8 @@ class CoordinatorServer:
                 self._groups,
                 store,
                 offsets,
-                destroy_redis_groups=self._redis_groups.destroy,
+                self._redis_groups,
                 all_partitions=self._topics.all_partitions,
-                delivering_partitions=self._topics.delivering_partitions,
             ),
             transactions=TransactionCalls(
                 self._transactions, max_timeout_ms=settings.transaction_max_timeout_ms
@@ -128,6 +126,14 @@ class CoordinatorServer:
             transaction_admin=TransactionAdmin(transaction_store),
             stream=self._stream,
             settings=described_settings(settings),
+        )
+        self._server = GrpcServer(
+            addresses=settings.listen_addresses,
+            service_names=[_SERVICE],
+            streams={
+                f"/{_SERVICE}/GroupStream": Method(service.GroupStream, pb.GroupFrame)
+            },
+            stream_port=settings.stream_port,
         )
         add_CoordinatorServiceServicer_to_server(service, self._server.grpc)
 

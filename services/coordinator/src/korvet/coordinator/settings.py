@@ -75,14 +75,16 @@ class CoordinatorSettings(RedisServiceSettings):
         default=4096,
         ge=0,
         le=_INT_MAX,
-        description="The longest text that may be committed with an offset.",
+        description="The longest text that may be committed with an offset, in characters "
+        "as Java counts them.",
         json_schema_extra=kafka("offset.metadata.max.bytes"),
     )
     offsets_retention_minutes: int = Field(
         default=7 * 24 * 60,
         ge=1,
         le=_INT_MAX,
-        description="How long the offsets of a group without members are kept.",
+        description="How long the offsets of a group without members are kept, and those "
+        "of topics that its members are not subscribed to.",
         json_schema_extra=kafka("offsets.retention.minutes"),
     )
     offsets_retention_check_interval_ms: int = Field(

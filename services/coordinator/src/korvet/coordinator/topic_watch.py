@@ -41,24 +41,21 @@ class TopicWatch:
 
     async def all_partitions(self) -> list[TopicPartition]:
         """Of every topic; COORDINATOR_NOT_AVAILABLE where storage cannot tell."""
+        return _partitions(await self._all_topics())
+
+    async def delivering_partitions(self) -> list[TopicPartition]:
+        """Of topics with group.delivery=redis; else as `all_partitions`."""
+        topics = await self._all_topics()
+        return _partitions(topic for topic in topics if topic.delivers_through_redis)
+
+    async def _all_topics(self) -> list[pb.Topic]:
+        request = pb.DescribeTopicsRequest(all=True)
         try:
-            return _partitions(await self._all_topics())
+            response = await self._storage.describe_topics(request)
         except StorageAwayError as error:
             raise KafkaError(
                 ErrorCode.COORDINATOR_NOT_AVAILABLE, f"storage: {error}"
             ) from error
-
-    async def delivering_partitions(self) -> list[TopicPartition]:
-        """Of topics with group.delivery=redis; none where storage cannot tell."""
-        try:
-            topics = await self._all_topics()
-        except StorageAwayError as error:
-            log.debug("storage does not tell of topics: %s", error)
-            return []
-        return _partitions(topic for topic in topics if topic.delivers_through_redis)
-
-    async def _all_topics(self) -> list[pb.Topic]:
-        response = await self._storage.describe_topics(pb.DescribeTopicsRequest(all=True))
         return [result.topic for result in response.topics]
 
     async def follow(self, on_deletion: Callable[[], None]) -> None:

@@ -29,8 +29,10 @@ class TransactionAdmin:
             return pb.ListTransactionsResponse(error_code=explained(refusal)[0])
         listed: dict[str, Transaction] = {}
         async for names in self._store.pages_of_names():
-            for name, stored in (await self._store.load_many(names)).items():
-                if wanted.takes(stored.transaction):
+            async for name, stored in self._store.load_each(names):
+                if isinstance(stored, StoredTransaction) and wanted.takes(
+                    stored.transaction
+                ):
                     listed[name] = stored.transaction
         response = pb.ListTransactionsResponse()
         for name, transaction in sorted(listed.items()):
@@ -44,7 +46,8 @@ class TransactionAdmin:
     async def describe_transactions(
         self, request: pb.DescribeTransactionsRequest
     ) -> pb.DescribeTransactionsResponse:
-        found = await self._store.load_many(dict.fromkeys(request.transactional_ids))
+        names = list(dict.fromkeys(request.transactional_ids))
+        found = {name: stored async for name, stored in self._store.load_each(names)}
         live = await self._store.live_coordinators()
         response = pb.DescribeTransactionsResponse()
         for name in request.transactional_ids:
@@ -52,6 +55,9 @@ class TransactionAdmin:
             stored = found.get(name)
             if not name:
                 described.error_code = ErrorCode.INVALID_REQUEST
+                continue
+            if isinstance(stored, KafkaError):
+                described.error_code = stored.code
                 continue
             if stored is None or stored.transaction.producer == NO_PRODUCER:
                 described.error_code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND

@@ -168,16 +168,16 @@ def end(
     With `bumps_epoch` each transaction has an epoch of its own (KIP-890), so that one who
     repeats the call is known by the epoch before.
     """
-    _check_not_prepared(transaction)
-    is_complete = transaction.state in (State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
-    is_repeated = is_complete and (
+    is_decided = transaction.state not in (State.EMPTY, State.ONGOING)
+    is_repeated = is_decided and (
         producer == (transaction.last_producer if bumps_epoch else transaction.producer)
     )
     if not is_repeated or producer == NO_PRODUCER:
         _check_producer(transaction, producer)
-    elif is_commit is transaction.is_commit:
-        return Step(transaction, transaction.producer)
     else:
+        _check_not_prepared(transaction)
+        if is_commit is transaction.is_commit:
+            return Step(transaction, transaction.producer)
         raise KafkaError(ErrorCode.INVALID_TXN_STATE)
     if transaction.state is State.ONGOING:
         return _decided(
@@ -283,11 +283,13 @@ def _check_not_prepared(transaction: Transaction) -> None:
 
 
 def _check_producer(transaction: Transaction, producer: Producer) -> None:
-    # First, since a producer that has heard how it ended may have a new id (KIP-890).
-    _check_not_prepared(transaction)
-    known = transaction.producer
+    known, next_id = transaction.producer, transaction.next_producer_id
+    if next_id != NO_PRODUCER.producer_id and producer == (next_id, 0):
+        # It has heard how it ended, and is valid when that is carried out (KIP-890).
+        _check_not_prepared(transaction)
     if known == NO_PRODUCER or producer.producer_id != known.producer_id:
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if producer.epoch != known.epoch or producer.epoch > MAX_EPOCH:
         # The last epoch of all is given to nobody.
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
+    _check_not_prepared(transaction)

@@ -1,16 +1,11 @@
 """Transactional ids in Redis (`owned_store`)."""
 
-import logging
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from korvet.coordinator.owned_store import OwnedStore, now_ms
 from korvet.coordinator.owner import Owner
 from korvet.coordinator.transaction import Transaction
 from korvet.coordinator.transaction_codec import StoredTransaction, decode, encode
-from korvet.runtime.logs import LimitedLog
-
-log = LimitedLog(logging.getLogger(__name__))
 
 
 class TransactionStore(OwnedStore[StoredTransaction]):
@@ -37,22 +32,3 @@ class TransactionStore(OwnedStore[StoredTransaction]):
         """Save the next state; NotOwnerError where it is not ours any more."""
         wanted = replace(stored, transaction=transaction, version=stored.version + 1)
         return await self._keep(stored, wanted)
-
-    async def load_many(
-        self, transactional_ids: Iterable[str]
-    ) -> Mapping[str, StoredTransaction]:
-        """Those that exist and can be read."""
-        names = list(transactional_ids)
-        if not names:
-            return {}
-        values = await self._lane.send("MGET", *(self._key(name) for name in names))
-        found: dict[str, StoredTransaction] = {}
-        for name, value in zip(names, values, strict=True):
-            if value is None:
-                continue
-            try:
-                found[name] = self._decode(name, value)
-            except ValueError as error:
-                # It must not keep the others from being looked after.
-                log.warning("%s", error)
-        return found

@@ -62,12 +62,10 @@ class TransactionUpkeep:
     async def _look_after_all(self) -> None:
         live = await self._store.live_coordinators()
         async for names in self._store.pages_of_names():
-            found = await self._store.load_many(names)
-            for name in names:
-                stored = found.get(name)
+            async for name, stored in self._store.load_each(names):
                 if stored is None:
                     await self._store.forget_name(name)
-                elif (
+                elif isinstance(stored, StoredTransaction) and (
                     live.get(stored.owner.address) != stored.owner.incarnation
                     or stored.owner.incarnation == self._registration.incarnation
                 ):

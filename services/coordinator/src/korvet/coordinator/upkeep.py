@@ -11,7 +11,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Final, Protocol
 
-from korvet.coordinator.committed_offsets import CommittedOffsets
+from korvet.coordinator.committed_offsets import CommittedOffsets, TopicPartition
 from korvet.coordinator.group import State
 from korvet.coordinator.group_codec import StoredGroup
 from korvet.coordinator.group_store import GroupStore
@@ -19,13 +19,15 @@ from korvet.coordinator.groups import Groups
 from korvet.coordinator.offset_rules import expired_offsets
 from korvet.coordinator.owned_store import NotOwnerError
 from korvet.coordinator.pending_offsets import PendingOffsets
+from korvet.coordinator.redis_groups import RedisGroups
 from korvet.coordinator.refusals import REDIS_IS_AWAY
 from korvet.coordinator.registration import Registration
 from korvet.kafka.errors import KafkaError
+from korvet.runtime.logs import LimitedLog
 
 log = logging.getLogger(__name__)
+_unreadable = LimitedLog(log)
 
-_GROUPS_AT_ONCE: Final = 500
 _RETRY_SECONDS: Final = 5.0
 _NEW_FOR_MS: Final = 60_000
 
@@ -35,6 +37,10 @@ class Topics(Protocol):
 
     async def gone(self, topic_ids: Collection[str]) -> set[str]:
         """Those of these topics that are no more; none where storage cannot tell."""
+        ...
+
+    async def delivering_partitions(self) -> Collection[TopicPartition]:
+        """Of topics whose fetches show in Redis's groups, committed or not."""
         ...
 
 
@@ -47,6 +53,7 @@ class Upkeep:
         pending: PendingOffsets,
         registration: Registration,
         topics: Topics,
+        redis_groups: RedisGroups,
         *,
         retention: float,
         interval: float,
@@ -57,6 +64,7 @@ class Upkeep:
         self._pending = pending
         self._registration = registration
         self._topics = topics
+        self._redis_groups = redis_groups
         self._retention_ms = round(retention * 1000)
         self._interval = interval
         self._wanted = asyncio.Event()
@@ -85,15 +93,11 @@ class Upkeep:
     async def look_after_all(self) -> None:
         names = await self._store.names()
         live = (await self._store.live_coordinators()).items()
-        for first in range(0, len(names), _GROUPS_AT_ONCE):
-            some = names[first : first + _GROUPS_AT_ONCE]
-            found = await self._store.load_many(some)
-            for name in some:
-                stored = found.get(name)
-                if stored is None:
-                    await self._store.forget_name(name)
-                elif isinstance(stored, StoredGroup) and self._is_ours(stored, live):
-                    await self._look_after(name)
+        async for name, stored in self._store.load_each(names):
+            if stored is None:
+                await self._store.forget_name(name)
+            elif isinstance(stored, StoredGroup) and self._is_ours(stored, live):
+                await self._look_after(name)
         self._groups.forget_idle()
 
     def _is_ours(self, stored: StoredGroup, live: Collection[tuple[str, str]]) -> bool:
@@ -111,8 +115,11 @@ class Upkeep:
             if await actor.in_turn(partial(self._is_done_with, gone)):
                 actor.close(NotOwnerError())
         except (NotOwnerError, KafkaError) as error:
-            # Another one was quicker, and looks after it.
+            # Another one was quicker, and looks after it; or storage is away.
             log.debug("group %s is left alone: %r", group_id, error)
+        except ValueError as error:
+            # Of one group, and the others need not wait until somebody has mended it.
+            _unreadable.warning("what group %s committed: %s", group_id, error)
 
     async def _gone_topics(self, group_id: str) -> Collection[str]:
         offsets = await self._offsets.fetch_all(group_id)
@@ -131,6 +138,7 @@ class Upkeep:
         now_ms = time.time_ns() // 1_000_000
         expired = expired_offsets(
             offsets,
+            stored.group,
             empty_since_ms=stored.empty_since_ms,
             now_ms=now_ms,
             retention_ms=self._retention_ms,
@@ -146,6 +154,10 @@ class Upkeep:
             and since is not None
             and now_ms - since > min(self._retention_ms, _NEW_FOR_MS)
         )
+        if is_done_with:
+            # First, since they are found through the offsets.
+            shown = {*unwanted, *await self._topics.delivering_partitions()}
+            await self._redis_groups.destroy(group_id, sorted(shown))
         if unwanted or is_done_with:
             await self._offsets.delete(
                 group_id, stored.owner, unwanted, with_group=is_done_with
@@ -153,4 +165,6 @@ class Upkeep:
             log.info("group %s: %d offsets have expired", group_id, len(unwanted))
         if is_done_with:
             await self._store.forget_name(group_id)
+        else:
+            self._redis_groups.forgotten(group_id, unwanted)
         return is_done_with

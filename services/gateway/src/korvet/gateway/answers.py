@@ -6,11 +6,13 @@ told when the client has taken it, or never will.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 # Larger answers are handed to the socket in pieces, as they are; smaller ones as one.
 _JOIN_UP_TO: Final = 128 * 1024
+# What is worth a place of its own among those pieces.
+_PIECE: Final = 16 * 1024
 _WRITE_HIGH: Final = 256 * 1024
 _WRITE_LOW: Final = 64 * 1024
 
@@ -130,7 +132,7 @@ class Answers:
         # A transport that is closing takes no more; uvloop's even raises.
         if not self._transport.is_closing():
             if sum(map(len, chunks)) > _JOIN_UP_TO:
-                self._transport.writelines(chunks)
+                self._transport.writelines(list(_pieces(chunks)))
             elif chunks:
                 self._transport.write(b"".join(chunks))
             if self._is_last and not self._slots:
@@ -142,3 +144,21 @@ class Answers:
         callbacks, self._when_taken = self._when_taken, []
         for callback in callbacks:
             callback()
+
+
+def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The large chunks as they are, and those between them joined.
+
+    A transport takes no more than some number of pieces at once, and closes at more.
+    """
+    small: list[bytes] = []
+    for chunk in chunks:
+        if len(chunk) < _PIECE:
+            small.append(chunk)
+            continue
+        if small:
+            yield b"".join(small)
+            small.clear()
+        yield chunk
+    if small:
+        yield b"".join(small)

@@ -12,9 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, Generic, Protocol, TypeVar, cast
 
-import grpc
-
-from korvet.runtime.cancellation import heed_cancellation
+from korvet.runtime.stream_connection import StreamLost
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +36,13 @@ class Lost(enum.Enum):
 
 
 class Duplex(Protocol[_Frame_contra]):
-    """A gRPC stream under way, as far as it is used here (grpc.aio.StreamStreamCall)."""
+    """A gRPC stream under way, as far as it is used here (`GrpcStream`)."""
 
     def write(self, request: _Frame_contra) -> Awaitable[None]: ...
 
-    def read(self) -> Awaitable[object]: ...
+    def read(self) -> Awaitable[object]:
+        """The next frame of answers; None where the stream has ended in order."""
+        ...
 
     def cancel(self) -> bool: ...
 
@@ -160,15 +160,13 @@ class CallStream(Generic[Payload, Result, Frame, Answers]):
         self._live.set()
         writer = asyncio.create_task(self._write(duplex))
         try:
-            while (answers := await duplex.read()) is not grpc.aio.EOF:
+            while (answers := await duplex.read()) is not None:
                 for number, result in self._unpack(cast(Answers, answers)):
                     if (call := self._open.get(number)) is not None:
                         self._end(call, result)
             # It ended in order: whatever the other side took, it has answered.
             for call in list(self._open.values()):
                 self._end(call, Lost.NOT_SENT)
-        except asyncio.CancelledError:
-            heed_cancellation()
         finally:
             self._live.clear()
             writer.cancel()
@@ -190,7 +188,7 @@ class CallStream(Generic[Payload, Result, Frame, Answers]):
                     self._something_to_write.clear()
                 if calls or cancelled:
                     await duplex.write(self._build(calls, cancelled))
-        except (grpc.RpcError, asyncio.InvalidStateError):
+        except StreamLost:
             # The stream is over. The reader gets to know why once it has read what is left,
             # so it must not be cancelled.
             return

@@ -123,6 +123,14 @@ class Cluster:
             leaders = self._leaders[topic.topic_id] = spread(topic.topic_id, count, nodes)
         return leaders
 
+    def coordinator(self, key: str) -> Broker:
+        """The gateway that the clients of a group or a transactional id are sent to.
+
+        Every gateway computes the same, from the same live ones.
+        """
+        name = key.encode()
+        return max(self._brokers, key=lambda broker: _weight(name, 0, broker.node_id))
+
     # ------------------------------------------------------------ topics
 
     async def topics(self) -> list[TopicView]:
@@ -301,5 +309,5 @@ def spread(topic_id: bytes, partitions: int, nodes: Sequence[int]) -> tuple[int,
     return tuple(chosen)
 
 
-def _weight(topic_id: bytes, partition: int, node: int) -> bytes:
-    return blake2b(b"%b/%d/%d" % (topic_id, partition, node), digest_size=8).digest()
+def _weight(name: bytes, partition: int, node: int) -> bytes:
+    return blake2b(b"%b/%d/%d" % (name, partition, node), digest_size=8).digest()

@@ -141,6 +141,9 @@ class Connection(asyncio.Protocol):
         self._read_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        # That a client hangs up, or vanishes, is nothing to tell.
+        if exc is not None and not isinstance(exc, ConnectionError | TimeoutError):
+            self._shared.owner.complain("%s: %r; connection lost", self._host, exc)
         for task in self._cancellable:
             task.cancel()
         self._answers.drop()
@@ -245,7 +248,7 @@ class Connection(asyncio.Protocol):
             if answer is None:
                 slot.skip()
             else:
-                slot.answer(response_chunks(correlation_id, answer, version))
+                slot.answer(await _encoded(correlation_id, answer, version))
         except UnanswerableError as error:
             self._hang_up(str(error))
         except Exception:
@@ -270,6 +273,13 @@ class Connection(asyncio.Protocol):
 
     def _touch(self) -> None:
         self._last_active = asyncio.get_running_loop().time()
+
+
+async def _encoded(correlation_id: int, answer: Message, version: int) -> list[bytes]:
+    if answer.is_long:
+        # All other connections would have to wait for it.
+        return await asyncio.to_thread(response_chunks, correlation_id, answer, version)
+    return response_chunks(correlation_id, answer, version)
 
 
 def _host(peer: object) -> str:

@@ -5,6 +5,7 @@ hold up anybody's heartbeats: there is room for many more of them than are ever 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import grpc
@@ -14,7 +15,9 @@ from korvet.gateway.service_link import KeptStream, ServiceLink
 from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
 from korvet.proto.coordinator.v1 import coordinator_service_pb2_grpc as pb_grpc
 from korvet.runtime.grpc_channel import open_channel
+from korvet.runtime.grpc_stream import GrpcStream
 
+_METHODS: Final = pb.DESCRIPTOR.services_by_name["CoordinatorService"].methods_by_name
 _MAX_CALLS: Final = 50_000
 _MAX_BYTES: Final = 256 * 1024 * 1024
 
@@ -55,10 +58,7 @@ class CoordinatorLink(ServiceLink["pb_grpc.CoordinatorServiceAsyncStub"]):
         open_channel: Callable[[str], grpc.aio.Channel] = open_channel,
     ) -> None:
         self.groups = new_group_stream()
-        stream_channel, call_channel = open_channel(address), open_channel(address)
-        stream_stub: pb_grpc.CoordinatorServiceAsyncStub = pb_grpc.CoordinatorServiceStub(
-            stream_channel
-        )
+        call_channel = open_channel(address)
         super().__init__(
             "coordinator",
             address,
@@ -66,7 +66,9 @@ class CoordinatorLink(ServiceLink["pb_grpc.CoordinatorServiceAsyncStub"]):
             stub=pb_grpc.CoordinatorServiceStub(call_channel),
             streams=[
                 KeptStream(
-                    "group", self.groups, stream_channel, lambda: stream_stub.GroupStream()
+                    "group",
+                    self.groups,
+                    partial(GrpcStream, _METHODS["GroupStream"], pb.GroupResultFrame),
                 )
             ],
         )

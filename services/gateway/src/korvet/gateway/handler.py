@@ -6,7 +6,7 @@ raised as KafkaError; one of a single topic or partition is a value in the respo
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -40,6 +40,8 @@ class PartitionBatch(NamedTuple):
 
     target: TopicPartition
     batch: bytes
+    # Of a transaction that has an epoch of its own (KIP-890).
+    epoch_per_transaction: bool = False
 
 
 class Storage(Protocol):
@@ -202,8 +204,11 @@ class FetchMemory(Protocol):
 class FetchReaders(Protocol):
     """Tells for which groups one connection's client fetches."""
 
-    async def find(self, client_id: str) -> Mapping[tuple[str, int], pb.RedisConsumer]:
-        """The Redis consumer of each partition, by topic's name, as far as it is known."""
+    async def find(
+        self, client_id: str, places: Collection[tuple[str, int]]
+    ) -> Mapping[tuple[str, int], pb.RedisConsumer]:
+        """The Redis consumer of each partition, by topic's name, as far as it is known;
+        `places` are those that are fetched."""
         ...
 
 

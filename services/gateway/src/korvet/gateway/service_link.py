@@ -10,12 +10,14 @@ import contextlib
 import logging
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import grpc
 
 from korvet.gateway.call_stream import CallStream, Duplex
 from korvet.runtime.cancellation import heed_cancellation
+from korvet.runtime.stream_addresses import find_streams
+from korvet.runtime.stream_connection import StreamLost
 
 log = logging.getLogger(__name__)
 
@@ -28,13 +30,18 @@ _PAUSE_WHILE_STOPPING: Final = 0.6
 _CONNECT_DEADLINE: Final = 5.0
 
 
+class Connectable(Protocol):
+    """A stream that is yet to be opened (`GrpcStream`)."""
+
+    async def connect(self, address: str) -> Duplex[Any]: ...
+
+
 class KeptStream(NamedTuple):
-    """A stream to keep up, on a channel of its own."""
+    """A stream to keep up, on a connection of its own."""
 
     kind: str
     calls: CallStream[Any, Any, Any, Any]
-    channel: grpc.aio.Channel
-    open: Callable[[], Duplex[Any]]
+    new: Callable[[], Connectable]
 
 
 class ServiceLink(Generic[Stub]):
@@ -92,8 +99,6 @@ class ServiceLink(Generic[Stub]):
                 for stream in self._streams:
                     group.create_task(self._keep_up(stream))
         finally:
-            for stream in self._streams:
-                await stream.channel.close()
             await self._call_channel.close()
 
     async def _keep_up(self, stream: KeptStream) -> None:
@@ -106,14 +111,17 @@ class ServiceLink(Generic[Stub]):
             is_stopping = False
             try:
                 async with asyncio.timeout(_CONNECT_DEADLINE):
-                    await stream.channel.channel_ready()
+                    address = await find_streams(self._call_channel, self.address)
+                    duplex = await stream.new().connect(address)
                 up_since = loop.time()
                 if not was_up:
                     log.info("%s: %s stream is up again", self.name, stream.kind)
-                await stream.calls.run(stream.open())
+                await stream.calls.run(duplex)
                 is_stopping = True
             except TimeoutError:
                 reason = "it cannot be reached"
+            except StreamLost as error:
+                reason = str(error)
             except grpc.aio.AioRpcError as error:
                 reason = f"{error.code().name}: {error.details()}"
             heed_cancellation()

@@ -18,6 +18,8 @@ from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
 
+# A client may name more than storage describes in one call, and others wait meanwhile.
+_DESCRIBED_AT_ONCE: Final = 1000
 # Of a change: storage may have made it.
 _UNKNOWN_OUTCOME: Final = ErrorCode.REQUEST_TIMED_OUT
 
@@ -98,6 +100,17 @@ class StorageClient:
     async def describe_topics(
         self, request: pb.DescribeTopicsRequest
     ) -> pb.DescribeTopicsResponse:
+        response = await self._describe_topics(request, 0)
+        for start in range(_DESCRIBED_AT_ONCE, len(request.topics), _DESCRIBED_AT_ONCE):
+            response.MergeFrom(await self._describe_topics(request, start))
+        return response
+
+    async def _describe_topics(
+        self, request: pb.DescribeTopicsRequest, start: int
+    ) -> pb.DescribeTopicsResponse:
+        if len(request.topics) > _DESCRIBED_AT_ONCE:
+            some = request.topics[start : start + _DESCRIBED_AT_ONCE]
+            request = pb.DescribeTopicsRequest(topics=some)
         return await self._calls.ask(
             lambda stub: stub.DescribeTopics(request, timeout=self._deadline),
             ErrorCode.LEADER_NOT_AVAILABLE,

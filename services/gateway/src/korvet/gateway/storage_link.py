@@ -5,6 +5,7 @@ than protobuf makes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import grpc
@@ -15,7 +16,9 @@ from korvet.gateway.service_link import KeptStream, ServiceLink
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
 from korvet.runtime.grpc_channel import open_channel
+from korvet.runtime.grpc_stream import GrpcStream
 
+_METHODS: Final = pb.DESCRIPTOR.services_by_name["StorageService"].methods_by_name
 _MAX_APPENDS: Final = 2048
 _MAX_APPEND_BYTES: Final = 64 * 1024 * 1024
 # Reads are parked in storage for as long as nothing arrives, at next to no cost.
@@ -62,13 +65,6 @@ class StorageLink(ServiceLink["pb_grpc.StorageServiceAsyncStub"]):
     ) -> None:
         self.appends = new_append_stream()
         self.reads = new_read_stream()
-        append_channel, read_channel = open_channel(address), open_channel(address)
-        append_stub: pb_grpc.StorageServiceAsyncStub = pb_grpc.StorageServiceStub(
-            append_channel
-        )
-        read_stub: pb_grpc.StorageServiceAsyncStub = pb_grpc.StorageServiceStub(
-            read_channel
-        )
         call_channel = open_channel(address)
         super().__init__(
             "storage",
@@ -79,11 +75,12 @@ class StorageLink(ServiceLink["pb_grpc.StorageServiceAsyncStub"]):
                 KeptStream(
                     "append",
                     self.appends,
-                    append_channel,
-                    lambda: append_stub.AppendStream(),
+                    partial(GrpcStream, _METHODS["AppendStream"], pb.AppendedFrame),
                 ),
                 KeptStream(
-                    "read", self.reads, read_channel, lambda: read_stub.ReadStream()
+                    "read",
+                    self.reads,
+                    partial(GrpcStream, _METHODS["ReadStream"], pb.ReadResultFrame),
                 ),
             ],
         )
@@ -111,7 +108,7 @@ def _append_frame(
         request = added.request
         request.acks = call.payload.acks
         request.timeout_ms = call.payload.timeout_ms
-        for (name, topic_id, partition), batch in call.payload.batches:
+        for (name, topic_id, partition), batch, own_epoch in call.payload.batches:
             item = request.partitions.add()
             if topic_id:
                 item.topic.id = topic_id
@@ -119,6 +116,8 @@ def _append_frame(
                 item.topic.name = name
             item.partition = partition
             item.batch = batch
+            if own_epoch:
+                item.epoch_per_transaction = True
     return frame
 
 

@@ -60,28 +60,41 @@ class TransactionJoins:
         ]
         if not new:
             return [ErrorCode.NONE] * len(partitions)
+        codes = await self._ask(producer, new, verify_only=False)
+        refused = dict(zip(new, codes, strict=True))
+        self._remember(producer, {each for each, code in refused.items() if not code})
+        return [refused.get(each, ErrorCode.NONE) for each in partitions]
+
+    async def verify_partitions(
+        self, producer: Producer, partitions: Sequence[JoiningPartition]
+    ) -> Sequence[int]:
+        """Ask whether they are part of the transaction, and add none; a code for each."""
+        return await self._ask(producer, partitions, verify_only=True)
+
+    async def _ask(
+        self,
+        producer: Producer,
+        partitions: Sequence[JoiningPartition],
+        *,
+        verify_only: bool,
+    ) -> Sequence[int]:
         request = pb.AddPartitionsRequest(
             transactional_id=producer.transactional_id,
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
+            verify_only=verify_only,
         )
-        for each in new:
+        for each in partitions:
             request.partitions.add(
                 topic=each.topic, topic_id=each.topic_id, partition=each.partition
             )
         try:
             answer = await self._coordinator.add_partitions(request)
         except KafkaError as error:
-            codes = [int(error.code)] * len(new)
-        else:
-            codes = (
-                [answer.error_code] * len(new)
-                if answer.error_code
-                else list(answer.partition_error_codes)
-            )
-        refused = dict(zip(new, codes, strict=True))
-        self._remember(producer, {each for each, code in refused.items() if not code})
-        return [refused.get(each, ErrorCode.NONE) for each in partitions]
+            return [error.code] * len(partitions)
+        if answer.error_code:
+            return [answer.error_code] * len(partitions)
+        return answer.partition_error_codes
 
     async def join_group(self, producer: Producer, group_id: str) -> int:
         """Add a group where it is not yet part of the producer's transaction."""

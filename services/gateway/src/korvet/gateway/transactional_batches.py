@@ -4,7 +4,7 @@ What the coordinator refuses is told with the codes that producers know from Pro
 Kafka's brokers tell it. All of them mean that nothing was written.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from korvet.gateway import committed_topics
@@ -27,6 +27,8 @@ _CODES: Final[Mapping[int, ErrorCode]] = {
     # Because of another partition, which will not be there the next time.
     ErrorCode.OPERATION_NOT_ATTEMPTED: _LATER,
 }
+# That the partition is part of the transaction, or is not and nothing else is wrong.
+_KNOWS_NO_MORE: Final = {ErrorCode.NONE, ErrorCode.TRANSACTION_ABORTABLE}
 
 
 def producer_of(
@@ -58,22 +60,62 @@ async def join_batches(
     producer: Producer, batches: Sequence[PartitionBatch], context: RequestContext
 ) -> Sequence[pb.PartitionAppended | None]:
     """Have batches' partitions part of the transaction; why not, for those that are not."""
+    codes = await _ask(producer, batches, context.joins.join_partitions, context)
+    return [
+        _refusal(code) if (code := codes.get(batch.target, ErrorCode.NONE)) else None
+        for batch in batches
+    ]
+
+
+async def explain_refusals(
+    producer: Producer,
+    batches: Sequence[PartitionBatch],
+    appended: Sequence[pb.PartitionAppended],
+    context: RequestContext,
+) -> Sequence[pb.PartitionAppended]:
+    """What became of batches, with the coordinator's reason where it has one.
+
+    A partition that knows nothing of the transaction cannot tell one that was never begun
+    from a producer that is unknown or fenced. Kafka's brokers ask ahead of each append.
+    """
+    refused = [
+        batch
+        for batch, each in zip(batches, appended, strict=True)
+        if each.error_code == ErrorCode.INVALID_TXN_STATE
+    ]
+    if not refused:
+        return appended
+    codes = await _ask(producer, refused, context.joins.verify_partitions, context)
+    return [
+        _explained(each, codes.get(batch.target, ErrorCode.NONE))
+        for batch, each in zip(batches, appended, strict=True)
+    ]
+
+
+async def _ask(
+    producer: Producer,
+    batches: Iterable[PartitionBatch],
+    ask: Callable[[Producer, Sequence[JoiningPartition]], Awaitable[Sequence[int]]],
+    context: RequestContext,
+) -> Mapping[TopicPartition, int]:
+    """What the coordinator answers for the partitions of transactional batches."""
     targets = {
         batch.target for batch in batches if _transactional_header(batch) is not None
     }
     found = await _find(targets, context.cluster)
     codes: dict[TopicPartition, int] = {}
-    joining: dict[TopicPartition, JoiningPartition] = {}
+    asked: dict[TopicPartition, JoiningPartition] = {}
     for target in targets:
         topic = found[target]
         code = partition_error(topic, target.partition)
         if isinstance(topic, ErrorCode) or code:
             codes[target] = code
         else:
-            joining[target] = JoiningPartition(topic.name, topic.topic_id, target.partition)
-    joined = await context.joins.join_partitions(producer, list(joining.values()))
-    codes.update(zip(joining, joined, strict=True))
-    return [_refusal(codes.get(batch.target, ErrorCode.NONE)) for batch in batches]
+            asked[target] = JoiningPartition(topic.name, topic.topic_id, target.partition)
+    if asked:
+        answers = await ask(producer, list(asked.values()))
+        codes.update(zip(asked, answers, strict=True))
+    return codes
 
 
 async def _find(
@@ -92,9 +134,15 @@ async def _find(
     }
 
 
-def _refusal(code: int) -> pb.PartitionAppended | None:
-    if not code:
-        return None
+def _explained(refused: pb.PartitionAppended, code: int) -> pb.PartitionAppended:
+    """A partition's answer, where the coordinator knows no more; else the coordinator's."""
+    if refused.error_code != ErrorCode.INVALID_TXN_STATE or code in _KNOWS_NO_MORE:
+        return refused
+    # Before they know it from v12, clients do not retry it.
+    return _refusal(_LATER if code == ErrorCode.CONCURRENT_TRANSACTIONS else code)
+
+
+def _refusal(code: int) -> pb.PartitionAppended:
     return pb.PartitionAppended(
         error_code=_CODES.get(code, code),
         error_message=f"the partition was not added to the transaction (error {code})",

@@ -112,7 +112,7 @@ class AppendCalls:
                 log.exception("an append could not be prepared")
                 answers.put(index, Appended(error=ErrorCode.UNKNOWN_SERVER_ERROR))
                 continue
-            await self._appender.lane(target).room()
+            await self._appender.ready(target, confirm_by)
             done = self._done(answers, index, topic, unknown_topic(append.topic))
             self._appender.submit(target, prepared, confirm_by, done)
 
@@ -164,7 +164,10 @@ class _Answers:
 
 def prepare(append: pb.PartitionAppend, topic: Topic) -> Prepared:
     if append.WhichOneof("payload") != "records":
-        return prepare_batch(append.batch, topic.config, now_ms())
+        prepared = prepare_batch(append.batch, topic.config, now_ms())
+        if append.epoch_per_transaction:
+            prepared = prepared._replace(epoch_per_transaction=True)
+        return prepared
     sequence = None
     if append.records.HasField("producer"):
         producer = append.records.producer

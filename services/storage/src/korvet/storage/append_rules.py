@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from korvet.kafka.compression import CODECS
+from korvet.kafka.compression import CODECS, NONE
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.kafka.records import (
     BatchHeader,
@@ -66,15 +66,13 @@ class Prepared(NamedTuple):
     base_sequence: int
     is_transactional: bool
     payload: Sequence[bytes | str | int]
+    # Whether each transaction of the producer has an epoch of its own (KIP-890).
+    epoch_per_transaction: bool = False
 
 
 def prepare_batch(batch: bytes, config: TopicConfig, now_ms: int) -> Prepared:
     """Check a producer's batch for a topic."""
-    if len(batch) > config.max_message_bytes:
-        raise KafkaError(
-            ErrorCode.MESSAGE_TOO_LARGE,
-            f"{len(batch)} bytes; max.message.bytes is {config.max_message_bytes}",
-        )
+    _check_size(batch, config)
     header = check_batch(batch)
     if header.is_transactional and header.producer_id < 0:
         raise KafkaError(ErrorCode.INVALID_RECORD, "a transaction without a producer id")
@@ -131,8 +129,8 @@ def _prepare_opaque(
     batch: bytes, header: BatchHeader, config: TopicConfig, now_ms: int
 ) -> Prepared:
     """A batch that is kept as it is, unless the topic wants it compressed otherwise."""
-    codec = CODECS.get(config.compression_type, header.codec)
-    recode = config.compression_type not in ("none", "producer") and codec != header.codec
+    codec = _stored_codec(config.compression_type, header.codec)
+    recode = codec != header.codec
     records: Sequence[Record] = ()
     if recode or config.json_values or config.compacted or config.full_validation:
         records = _walk(batch, config, now_ms)
@@ -146,7 +144,23 @@ def _prepare_opaque(
                 base_sequence=header.base_sequence,
                 transactional=header.is_transactional,
             )
+            # Kafka looks once more, too: it may be much larger without its codec.
+            _check_size(batch, config)
     return _prepared(header, records, len(batch), (batch,))
+
+
+def _stored_codec(compression_type: str, sent: int) -> int:
+    if compression_type in ("none", "producer"):
+        return sent
+    return NONE if compression_type == "uncompressed" else CODECS[compression_type]
+
+
+def _check_size(batch: bytes, config: TopicConfig) -> None:
+    if len(batch) > config.max_message_bytes:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"{len(batch)} bytes; max.message.bytes is {config.max_message_bytes}",
+        )
 
 
 def _prepared(

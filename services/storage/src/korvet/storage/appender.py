@@ -75,8 +75,14 @@ class Appender:
         self._keys = keys
         self._producer_expiry_ms = int(producer_expiry * 1000)
 
-    def lane(self, target: Target) -> Lane:
-        """The one lane of a partition. Await its room before `submit`."""
+    async def ready(self, target: Target, confirm_by: float | None) -> None:
+        """Await this before `submit`, and nothing else between them."""
+        if confirm_by is not None and level_of(target.topic):
+            await self._replicas.counted(confirm_by)
+        await self._lane(target).room()
+
+    def _lane(self, target: Target) -> Lane:
+        """The one lane of a partition."""
         stream = self._keys.stream(target.topic.name, target.partition)
         return self._lanes[crc32(stream.encode()) % len(self._lanes)]
 
@@ -106,7 +112,7 @@ class Appender:
     ) -> None:
         size, topic = prepared.size, target.topic
         # Taken now: a confirmation counts only from the server that has the append.
-        history = self.lane(target).history
+        history = self._lane(target).history
 
         def finished(appended: Appended) -> None:
             self._replicas.release(size)
@@ -144,6 +150,8 @@ class Appender:
         """Append to several partitions, to each of them once, or to none."""
         levels = [level for target, _ in appends if (level := level_of(target.topic))]
         needed = None if confirm_by is None else strictest(levels)
+        if needed and confirm_by is not None:
+            await self._replicas.counted(confirm_by)
         refused: Appended | None = None
         if self._memory.is_high:
             full = ErrorCode.KAFKA_STORAGE_ERROR
@@ -185,7 +193,7 @@ class Appender:
 
     def _send(self, target: Target, prepared: Prepared) -> "asyncio.Future[Reply]":
         topic, partition = target
-        lane = self.lane(target)
+        lane = self._lane(target)
         keys = log_keys(self._keys, topic.name, partition)
         return lane.send(
             "EVALSHA",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
@@ -9,8 +10,13 @@ from korvet.redis.failures import InvalidRequestError
 from korvet.storage.append_calls import fill, prepare
 from korvet.storage.append_rules import Prepared
 from korvet.storage.appender import Appended, Appender, Target, refusal
-from korvet.storage.request_limits import check_partitions
+from korvet.storage.request_limits import MAX_BYTES, MAX_WORDS, AtomicSize, check_partitions
 from korvet.storage.topic_lookup import TopicLookup, unknown_topic
+
+_TOO_LARGE: Final = Appended(
+    error=ErrorCode.MESSAGE_TOO_LARGE,
+    message=f"together more than {MAX_BYTES} bytes, or {MAX_WORDS} fields of records",
+)
 
 
 class AtomicAppendCalls:
@@ -27,6 +33,7 @@ class AtomicAppendCalls:
 
     async def _append(self, request: pb.AppendRequest) -> Sequence[Appended]:
         prepared: list[tuple[Target, Prepared]] = []
+        size = AtomicSize()
         others = Appended(error=ErrorCode.OPERATION_NOT_ATTEMPTED)
         outcomes = [others] * len(request.partitions)
         for index, append in enumerate(request.partitions):
@@ -36,6 +43,10 @@ class AtomicAppendCalls:
                 prepared.append((target, prepare(append, topic)))
             except KafkaError as error:
                 outcomes[index] = refusal(error)
+                continue
+            size.add(prepared[-1][1])
+            if size.is_too_large:
+                return [_TOO_LARGE] * len(outcomes)
         if len({(target.topic.id, target.partition) for target, _ in prepared}) < len(
             prepared
         ):

@@ -9,8 +9,8 @@ local function read_batch(argument)
   return {count = tonumber(ARGV[argument]), bytes = tonumber(ARGV[argument + 1]),
     latest = tonumber(ARGV[argument + 2]), producer = ARGV[argument + 3],
     epoch = tonumber(ARGV[argument + 4]), sequence = tonumber(ARGV[argument + 5]),
-    expiry = tonumber(ARGV[argument + 6]), transactional = ARGV[argument + 7] == '1',
-    payload = argument + BATCH_ARGUMENTS}
+    expiry = tonumber(ARGV[argument + 6]), transactional = ARGV[argument + 7] ~= '',
+    own_epoch = ARGV[argument + 7] == 'own epoch', payload = argument + BATCH_ARGUMENTS}
 end
 
 -- Whether the batch is its producer's next: nil, or why not, as the script's answer. Keeps the
@@ -22,7 +22,8 @@ local function sequence_refusal(log, batch, now)
   if not known then return nil end
   local known_epoch, used, rest = string.match(known, '^(%d+) (%d+) (.*)$')
   known_epoch = tonumber(known_epoch)
-  if now - tonumber(used) > batch.expiry then
+  -- As in Kafka, nobody expires whose transaction is open here.
+  if now - tonumber(used) > batch.expiry and not first_written(log.state, batch.producer) then
     known_epoch = -1
   elseif batch.epoch < known_epoch then
     return {'INVALID_PRODUCER_EPOCH'}
@@ -61,7 +62,12 @@ local function refusal(log, batch, now)
   if refused then return refused end
   if batch.transactional or (log.state.open or '') ~= '' then
     local reason = transaction_refusal(log, batch)
-    return reason and {reason}
+    if reason then return {reason} end
+  end
+  -- With an epoch for each transaction (KIP-890) this would be the first one's first batch: the
+  -- one before it was refused, and would be out of order for ever once this is appended.
+  if batch.own_epoch and batch.sequence ~= 0 and #batch.earlier == 0 then
+    return {'OUT_OF_ORDER_SEQUENCE_NUMBER'}
   end
 end
 

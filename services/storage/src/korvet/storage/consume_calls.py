@@ -14,7 +14,7 @@ from korvet.storage.partition_logs import PartitionLogs
 from korvet.storage.questions import answered_by_redis, answered_for
 from korvet.storage.request_limits import check_partitions
 from korvet.storage.topic import Topic
-from korvet.storage.work_queue import WorkQueue
+from korvet.storage.work_queue import WorkQueue, claim_queue
 
 _DEFAULT_IN_FLIGHT: Final = 100
 # What is in flight is kept in memory, by consumer and storage.
@@ -54,11 +54,10 @@ class ConsumeCalls:
         options = read_options(start)
         topic, partitions = await self._find(start)
         logs = self._logs
-        queue = WorkQueue(logs.group_lane, logs.keys, start.group, start.consumer)
-        await answered_by_redis(queue.claim())
-        consumption = Consumption(
-            queue, logs.lookup, logs.wakeups, logs.keys, options, topic
-        )
+        lane, keys = logs.group_lane, logs.keys
+        queue_id = await answered_by_redis(claim_queue(lane, keys, start.group))
+        queue = WorkQueue(lane, keys, start.group, start.consumer, queue_id=queue_id)
+        consumption = Consumption(queue, logs.lookup, logs.wakeups, keys, options, topic)
         try:
             await consumption.follow(
                 {each: await self._begin(start, topic, each) for each in partitions}

@@ -1,7 +1,8 @@
 -- Delivers to a Redis consumer what a fetch has just read, so that XPENDING shows who has it.
 -- The group is made where it is missing, and moved where the fetch was not the next in line. An
--- entry that is pending from an earlier delivery is then the new consumer's.
--- KEYS  partition, stream, index
+-- entry that is pending from an earlier delivery is then the new consumer's. A work queue's group
+-- is left alone.
+-- KEYS  partition, stream, index, queues
 -- ARGV  topic id, sequences, group, consumer, the id before the fetch offset, '1' if Redis
 --       takes ENTRIESREAD, how many entries were read, the first one's id and the last one's
 local state = load_state(KEYS[1])
@@ -11,6 +12,7 @@ local log = {stream = KEYS[2], index = KEYS[3], sequences = tonumber(ARGV[2]),
   format = 'record', state = state}
 local group, consumer, position, counts = ARGV[3], ARGV[4], ARGV[5], ARGV[6] == '1'
 local count, first, last = tonumber(ARGV[7]), ARGV[8], ARGV[9]
+if redis.call('HEXISTS', KEYS[4], group) == 1 then return {'OK'} end
 
 local delivered = last_delivered(log, group)
 if not delivered then

@@ -71,14 +71,13 @@ async def find_offset(
 ) -> Found:
     """`committed`: as one sees it who reads up to the last stable offset."""
     search = _Search(lane, keys, topic, partition)
-    if timestamp >= 0:
-        found = await search.first_from(timestamp)
+    if timestamp >= 0 or timestamp == Special.MAX_TIMESTAMP:
+        found = await (search.first_from(timestamp) if timestamp >= 0 else search.largest())
         if not committed or found is NOT_FOUND:
             return found
         state = await load_state(lane, keys, topic, partition)
+        # As in Kafka, no other record takes the place of one that is not decided.
         return found if found.offset < state.last_stable_offset else NOT_FOUND
-    if timestamp == Special.MAX_TIMESTAMP:
-        return await search.largest()
     if timestamp in (Special.EARLIEST, Special.EARLIEST_LOCAL):
         return await search.earliest()
     state = await load_state(lane, keys, topic, partition)

@@ -59,9 +59,15 @@ def batch_arguments(
         prepared.producer_epoch,
         prepared.base_sequence,
         producer_expiry_ms,
-        int(prepared.is_transactional),
+        _transactional(prepared),
         *prepared.payload,
     )
+
+
+def _transactional(prepared: Prepared) -> str:
+    if not prepared.is_transactional:
+        return ""
+    return "own epoch" if prepared.epoch_per_transaction else "yes"
 
 
 def _block_ms(retention_ms: int) -> int:

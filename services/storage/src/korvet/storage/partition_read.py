@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from korvet.kafka.compression import CODECS
+from korvet.kafka.compression import CODECS, NONE
 from korvet.kafka.errors import ErrorCode
 from korvet.kafka.records import Record
 from korvet.redis.keys import Keys
@@ -284,7 +284,7 @@ def _refused(target: ReadTarget, state: PartitionState, history: str) -> ReadRes
 
 def _fetch_codec(compression_type: str) -> int:
     """What a record topic's batches are compressed with on their way out."""
-    return 0 if compression_type == "producer" else CODECS[compression_type]
+    return CODECS.get(compression_type, NONE)
 
 
 def ask_points(

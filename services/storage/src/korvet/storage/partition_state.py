@@ -86,6 +86,11 @@ def parse_state(
     )
 
 
+def open_producers(open_: bytes) -> frozenset[bytes]:
+    """Whose open transactions have written here, of what `_first` reads."""
+    return frozenset(entry.partition(b":")[0] for entry in open_.split())
+
+
 def _first(open_: bytes, encoding: OffsetEncoding) -> int:
     """Of "producer:first id …", oldest first (transactions.lua)."""
     return encoding.offset(open_.split(b" ", 1)[0].partition(b":")[2])

@@ -1,16 +1,17 @@
-"""Redis's own consumer groups, as far as they show what Kafka's groups do.
+"""Redis's own consumer groups, as far as they show what Kafka's groups and queues do.
 
 They are made and moved by scripts that know the topic's id, so that nothing is written to a
 topic that was made again under the name.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.redis.keys import Keys
-from korvet.redis.lane import Lane
+from korvet.redis.lane import Lane, Reply
 from korvet.redis.script import Script
-from korvet.storage.scripts import DELIVER, DESTROY_GROUP, MOVE_GROUP
+from korvet.storage.scripts import DELIVER, DESCRIBE_QUEUE, DESTROY_GROUP, MOVE_GROUP
 from korvet.storage.topic import Topic
 
 
@@ -24,6 +25,14 @@ class Delivery(NamedTuple):
     entries: int
     first_offset: int
     last_offset: int
+
+
+class QueuePosition(NamedTuple):
+    """How far a work queue is in a partition, in records."""
+
+    waiting: int
+    pending: int
+    end_offset: int
 
 
 class RedisGroups:
@@ -49,9 +58,25 @@ class RedisGroups:
             int(topic.config.redis_delivery),
         )
 
-    async def destroy(self, topic: Topic, partition: int, group: str) -> None:
-        channel = self._keys.appended(topic.name, partition)
-        await self._run(DESTROY_GROUP, topic, partition, group, channel)
+    async def destroy(
+        self, topic: Topic, partition: int, group: str, *, is_queue: bool
+    ) -> None:
+        """Destroy a group; a work queue's only where it is said to be one."""
+        keys, place = self._keys, (topic.name, partition)
+        _check(
+            await self._lane.send(
+                "EVALSHA",
+                DESTROY_GROUP.digest,
+                3,
+                keys.partition(*place),
+                keys.stream(*place),
+                keys.queues(*place),
+                topic.id_text,
+                group,
+                int(is_queue),
+                keys.appended(*place),
+            )
+        )
 
     async def deliver(self, topic: Topic, partition: int, delivery: Delivery) -> None:
         """Make what was read pending for its consumer."""
@@ -70,22 +95,48 @@ class RedisGroups:
             encoding.entry_id(delivery.last_offset) if delivery.entries else "",
         )
 
+    async def describe_queue(
+        self, topic: Topic, partition: int, group: str
+    ) -> QueuePosition | None:
+        """None where the queue consumes nothing of the partition."""
+        keys, place = self._keys, (topic.name, partition)
+        encoding = topic.config.encoding
+        verdict, *found = await self._lane.send(
+            "EVALSHA",
+            DESCRIBE_QUEUE.digest,
+            4,
+            keys.partition(*place),
+            keys.stream(*place),
+            keys.index(*place),
+            keys.queues(*place),
+            topic.id_text,
+            encoding.sequences,
+            "batch" if topic.config.batch_format else "record",
+            group,
+        )
+        if verdict != b"OK":
+            return None
+        waiting, pending, last = found
+        end_offset = encoding.offset(last) + 1 if last else 0
+        return QueuePosition(int(waiting), int(pending), end_offset)
+
     async def _run(
         self, script: Script, topic: Topic, partition: int, *arguments: str | int
     ) -> None:
-        keys = self._keys
-        verdict, *_ = await self._lane.send(
-            "EVALSHA",
-            script.digest,
-            3,
-            keys.partition(topic.name, partition),
-            keys.stream(topic.name, partition),
-            keys.index(topic.name, partition),
-            topic.id_text,
-            *arguments,
+        keys, place = self._keys, (topic.name, partition)
+        _check(
+            await self._lane.send(
+                "EVALSHA",
+                script.digest,
+                4,
+                keys.partition(*place),
+                keys.stream(*place),
+                keys.index(*place),
+                keys.queues(*place),
+                topic.id_text,
+                *arguments,
+            )
         )
-        if verdict != b"OK":
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     async def _takes_entries_read(self) -> bool:
         """Whether XGROUP takes ENTRIESREAD; asked once of each run of Redis."""
@@ -95,3 +146,9 @@ class RedisGroups:
             self._takes_counts = any(b"ENTRIESREAD" in line for line in lines)
             self._history = history
         return self._takes_counts
+
+
+def _check(answer: Sequence[Reply]) -> None:
+    verdict, *_ = answer
+    if verdict != b"OK":
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -1,14 +1,16 @@
 """What acks=all waits for beyond Redis itself: its replicas, and its disk.
 
-What cannot be confirmed is refused beforehand, where that is known; and what replicas that
-hang leave unconfirmed is bounded, so that it takes no place from other topics' appends.
+What cannot be confirmed is refused beforehand, and so is what nobody knows about yet: an
+append goes on only with replicas that were counted. What replicas that hang leave
+unconfirmed is bounded, so that it takes no place from other topics' appends.
 """
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import hiredis
 
@@ -26,6 +28,16 @@ MAX_UNCONFIRMED: Final = 1024
 MAX_UNCONFIRMED_BYTES: Final = 32 << 20
 
 
+class _Counted(NamedTuple):
+    """What a server told."""
+
+    # Its own and that of its data: another one may have other replicas.
+    history: str
+    connected: int
+    # Why it cannot tell what is on disk; empty where it can.
+    no_disk: str
+
+
 class Replicas:
     def __init__(
         self, redis_url: str, channel: str, lookup_lane: Lane, needed: Callable[[], bool]
@@ -34,23 +46,39 @@ class Replicas:
         self._channel = channel
         self._lookup_lane = lookup_lane
         self._needed = needed
-        # How many are connected; None until that was asked.
-        self._connected: int | None = None
-        # Why Redis cannot tell what is on disk; empty where it can, or was not asked yet.
-        self._no_disk = ""
+        self._counted: _Counted | None = None
+        self._counting = asyncio.Lock()
         self._levels: dict[Level, Confirmations] = {}
         self._new_levels: asyncio.Queue[Confirmations] = asyncio.Queue()
         self._unconfirmed = 0
         self._unconfirmed_bytes = 0
 
+    async def counted(self, by: float) -> None:
+        """Await this before `refusal`: the count, where that is not known, but no longer.
+
+        It is known but after a start, the first topic that needs it, or a lost connection.
+        """
+        if self._known() is None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(by), self._counting:
+                    if self._known() is None:
+                        await self._count()
+
     def refusal(self, level: Level) -> KafkaError | None:
         """Why an append cannot be confirmed, as far as that is known beforehand."""
-        if level.on_disk and self._no_disk:
-            return KafkaError(ErrorCode.INVALID_CONFIG, f"acks.fsync: {self._no_disk}")
-        if self._connected is not None and self._connected < level.replicas:
+        known = self._known()
+        if known is None:
+            # Retriable, and says that nothing was written.
+            return KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                "Redis has not told how many replicas it has",
+            )
+        if level.on_disk and known.no_disk:
+            return KafkaError(ErrorCode.INVALID_CONFIG, f"acks.fsync: {known.no_disk}")
+        if known.connected < level.replicas:
             return KafkaError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{self._connected} of {level.replicas} Redis replicas are connected",
+                f"{known.connected} of {level.replicas} Redis replicas are connected",
             )
         if (
             self._unconfirmed >= MAX_UNCONFIRMED
@@ -91,25 +119,33 @@ class Replicas:
     async def _keep_counting(self) -> None:
         while True:
             if self._needed():
-                try:
-                    self._connected = await self._count()
-                    self._no_disk = await self._look_at_disk()
-                except (NotSent, ConnectionLost, hiredis.ReplyError) as error:
-                    log.debug("replicas were not counted: %s", error)
-                    self._connected = None
+                async with self._counting:
+                    await self._count()
+            else:
+                self._counted = None
             await asyncio.sleep(_COUNT_SECONDS)
 
-    async def _count(self) -> int:
-        info = await self._lookup_lane.send("INFO", "replication")
-        return sum(
-            line.startswith(b"slave") and b"state=online" in line
-            for line in info.splitlines()
-        )
+    def _known(self) -> _Counted | None:
+        known = self._counted
+        return known if known and known.history == self._lookup_lane.history else None
 
-    async def _look_at_disk(self) -> str:
-        server = await self._lookup_lane.send("INFO", "server")
-        persistence = await self._lookup_lane.send("INFO", "persistence")
-        return why_no_disk(server, persistence)
+    async def _count(self) -> None:
+        lane = self._lookup_lane
+        history = lane.history
+        sections = ("replication", "server", "persistence")
+        try:
+            replication, server, persistence = await asyncio.gather(
+                *(lane.send("INFO", section) for section in sections)
+            )
+        except (NotSent, ConnectionLost, hiredis.ReplyError) as error:
+            log.debug("replicas were not counted: %s", error)
+            self._counted = None
+            return
+        connected = sum(
+            line.startswith(b"slave") and b"state=online" in line
+            for line in replication.splitlines()
+        )
+        self._counted = _Counted(history, connected, why_no_disk(server, persistence))
 
 
 def why_no_disk(server: bytes, persistence: bytes) -> str:

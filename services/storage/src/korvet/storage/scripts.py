@@ -40,9 +40,11 @@ JOIN_QUEUE: Final = _script("join_queue")
 TAKE: Final = _script("ids", "counting", "take")
 SETTLE: Final = _script("settle")
 LEAVE_QUEUE: Final = _script("leave_queue")
+DESCRIBE_QUEUE: Final = _script("ids", "counting", "groups", "describe_queue")
 
 OF_GROUPS: Final = (
     MOVE_GROUP, DESTROY_GROUP, DELIVER, CLAIM_QUEUE, JOIN_QUEUE, TAKE, SETTLE, LEAVE_QUEUE,
+    DESCRIBE_QUEUE,
 )  # fmt: skip
 
 

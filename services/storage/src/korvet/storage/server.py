@@ -10,13 +10,14 @@ from typing import Final
 
 from redis.asyncio.connection import parse_url
 
-from korvet.proto.storage.v1.storage_service_pb2 import DESCRIPTOR
+from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.proto.storage.v1.storage_service_pb2_grpc import (
     add_StorageServiceServicer_to_server,
 )
 from korvet.redis.client import connect
 from korvet.redis.keys import Keys
 from korvet.runtime.grpc_server import GrpcServer
+from korvet.runtime.stream_server import Method
 from korvet.storage.catalogue import Catalogue
 from korvet.storage.changes import ChangeFollower
 from korvet.storage.cluster_calls import ClusterCalls
@@ -36,7 +37,7 @@ from korvet.storage.topic_upkeep import TopicUpkeep
 
 log = logging.getLogger(__name__)
 
-_SERVICE: Final = DESCRIPTOR.services_by_name["StorageService"].full_name
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["StorageService"].full_name
 _LOGS_DEADLINE: Final = 10.0
 _LINGER_SECONDS: Final = 0.2
 
@@ -81,7 +82,6 @@ class StorageServer:
             prepare=self._check.run,
             set_ready=self._set_ready,
         )
-        self._server = GrpcServer(addresses=self._addresses, service_names=[_SERVICE])
         self._service = StorageService(
             topics=TopicCalls(self._catalogue, TopicDescriber(configs)),
             cluster=ClusterCalls(
@@ -92,6 +92,17 @@ class StorageServer:
                 settings=described(settings),
             ),
             logs=self._logs,
+        )
+        self._server = GrpcServer(
+            addresses=self._addresses,
+            service_names=[_SERVICE],
+            streams={
+                f"/{_SERVICE}/AppendStream": Method(
+                    self._service.AppendStream, pb.AppendFrame
+                ),
+                f"/{_SERVICE}/ReadStream": Method(self._service.ReadStream, pb.ReadFrame),
+            },
+            stream_port=settings.stream_port,
         )
         add_StorageServiceServicer_to_server(self._service, self._server.grpc)
         self._loaded = asyncio.Event()
@@ -105,7 +116,6 @@ class StorageServer:
             async with asyncio.TaskGroup() as tasks:
                 background = [
                     tasks.create_task(self._follower.run()),
-                    tasks.create_task(self._cleaner.run()),
                     tasks.create_task(self._run_once_loaded()),
                 ]
                 await stop.wait()
@@ -127,6 +137,7 @@ class StorageServer:
         await self._loaded.wait()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._logs.run())
+            tasks.create_task(self._cleaner.run())
             tasks.create_task(self._upkeep.run())
 
     async def _set_ready(self, ready: bool) -> None:

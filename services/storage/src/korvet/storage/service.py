@@ -171,6 +171,12 @@ class StorageService(StorageServiceServicer):
     ) -> pb.MoveRedisGroupsResponse:
         return await answered(context, self._groups.move_redis_groups(request))
 
+    async def DescribeQueue(
+        self, request: pb.DescribeQueueRequest, context: _Context
+    ) -> pb.DescribeQueueResponse:
+        everything = list(self._logs.catalogue.topics())
+        return await answered(context, self._groups.describe_queue(request, everything))
+
     async def DestroyRedisGroup(
         self, request: pb.DestroyRedisGroupRequest, context: _Context
     ) -> pb.DestroyRedisGroupResponse:

@@ -50,7 +50,8 @@ class StorageSettings(RedisServiceSettings):
         default=24 * 60 * 60 * 1000,
         ge=1,
         le=LONG_MAX,
-        description="How long an idle producer's sequence is remembered in a partition.",
+        description="How long an idle producer's sequence is remembered in a partition "
+        "where its transaction is not open.",
         json_schema_extra=kafka("producer.id.expiration.ms"),
     )
     log_retention_check_interval_ms: int = Field(

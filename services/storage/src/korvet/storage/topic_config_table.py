@@ -153,8 +153,8 @@ _ROWS: Final = (
         "compression.type",
         "none",
         OneOf((*_CODECS, "uncompressed", "producer")),
-        "The codec of what consumers get. none, uncompressed and producer: batches as they "
-        "were sent, records uncompressed.",
+        "The codec of what consumers get. none and producer: batches as they were sent, "
+        "records uncompressed; uncompressed: both without a codec.",
         "compression.type",
         field="compression",
     ),

@@ -52,7 +52,6 @@ class TopicConfig:
     def parse(cls, values: Mapping[str, str]) -> "TopicConfig":
         """From the canonical text of every config."""
         policy = split_list(values["cleanup.policy"])
-        compression = values["compression.type"]
         return cls(
             retention_ms=int(values["retention.ms"]),
             retention_bytes=int(values["retention.bytes"]),
@@ -65,7 +64,7 @@ class TopicConfig:
             batch_format=values["storage.format"] == "batch",
             redis_delivery=values["group.delivery"] == "redis",
             storage_compression=values["storage.compression"],
-            compression_type="none" if compression == "uncompressed" else compression,
+            compression_type=values["compression.type"],
             max_message_bytes=int(values["max.message.bytes"]),
             min_insync_replicas=int(values["min.insync.replicas"]),
             acks_fsync=values["acks.fsync"] == "true",

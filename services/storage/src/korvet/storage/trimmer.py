@@ -15,6 +15,7 @@ import hiredis
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.redis.keys import Keys
 from korvet.redis.lane import ConnectionLost, Lane, NotSent, Reply
+from korvet.storage.partition_state import open_producers
 from korvet.storage.scripts import FORGET, TRIM
 from korvet.storage.topic import Topic
 
@@ -77,13 +78,22 @@ class Trimmer:
 
     async def forget_producers(self, topic: Topic, partition: int, before_ms: int) -> None:
         """Forget producers whose last batch is older than that, and transactions that
-        ended before it. One that has come back in between is not forgotten."""
-        producers = self._keys.producers(topic.name, partition)
-        await self._forget(producers, lambda state: _last_used(state) < before_ms)
-        transactions = self._keys.transactions(topic.name, partition)
-        await self._forget(transactions, lambda state: 0 < _ended_at(state) < before_ms)
+        ended before it. One that has come back in between is not forgotten, nor is one
+        whose transaction is open here: what it repeats would be appended twice."""
+        state_key = self._keys.partition(topic.name, partition)
+        writing = open_producers(await self._lane.send("HGET", state_key, "open") or b"")
+        await self._forget(
+            self._keys.producers(topic.name, partition),
+            lambda producer, state: (
+                _last_used(state) < before_ms and producer not in writing
+            ),
+        )
+        await self._forget(
+            self._keys.transactions(topic.name, partition),
+            lambda _, state: 0 < _ended_at(state) < before_ms,
+        )
 
-    async def _forget(self, key: str, is_expired: Callable[[bytes], bool]) -> None:
+    async def _forget(self, key: str, is_expired: Callable[[bytes, bytes], bool]) -> None:
         cursor = b"0"
         while True:
             cursor, found = await self._lane.send(
@@ -92,7 +102,7 @@ class Trimmer:
             expired = [
                 word
                 for field, state in zip(found[::2], found[1::2], strict=True)
-                if is_expired(state)
+                if is_expired(field, state)
                 for word in (field, state)
             ]
             if expired:

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 from typing import Final, NamedTuple
+from uuid import uuid4
 
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.kafka.records import Record
@@ -43,33 +44,34 @@ class Take(NamedTuple):
     claim_after: float | None
 
 
+async def claim_queue(lane: Lane, keys: Keys, group: str) -> str:
+    """Make the group a queue, and return which one of the name it is, as an id;
+    INCONSISTENT_GROUP_PROTOCOL where it is another kind of group."""
+    verdict, *found = await lane.send(
+        "EVALSHA", CLAIM_QUEUE.digest, 2, keys.group(group), keys.groups, group, uuid4().hex
+    )
+    if verdict != b"OK":
+        raise KafkaError(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"{group} is a group of Kafka consumers"
+        )
+    queue_id: bytes = found[0]
+    return queue_id.decode()
+
+
 class WorkQueue:
-    def __init__(self, lane: Lane, keys: Keys, group: str, consumer: str) -> None:
+    def __init__(
+        self, lane: Lane, keys: Keys, group: str, consumer: str, *, queue_id: str
+    ) -> None:
         self._lane = lane
         self._keys = keys
         self._group = group
         self._consumer = consumer
-
-    async def claim(self) -> None:
-        """Make the group a queue; INCONSISTENT_GROUP_PROTOCOL where it is another kind."""
-        verdict = await self._lane.send(
-            "EVALSHA",
-            CLAIM_QUEUE.digest,
-            2,
-            self._keys.group(self._group),
-            self._keys.groups,
-            self._group,
-        )
-        if verdict != b"OK":
-            raise KafkaError(
-                ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
-                f"{self._group} is a group of Kafka consumers",
-            )
+        self._queue_id = queue_id
 
     async def join(self, topic: Topic, partition: int, offset: int) -> None:
         """Have the group on a partition; one that is new begins with this offset."""
         first = topic.config.encoding.id_before(offset)
-        await self._checked(self._run(JOIN_QUEUE, topic, partition, first))
+        await self._checked(self._run(JOIN_QUEUE, topic, partition, self._queue_id, first))
 
     async def take(
         self, topic: Topic, partition: int, room: int, idle_ms: int | None
@@ -146,6 +148,8 @@ class WorkQueue:
         ]
         if script is TAKE:
             keys.append(self._keys.aborted(topic.name, partition))
+        if script is JOIN_QUEUE:
+            keys.append(self._keys.queues(topic.name, partition))
         return self._lane.send(
             "EVALSHA",
             script.digest,

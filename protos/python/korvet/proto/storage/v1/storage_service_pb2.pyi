@@ -795,9 +795,15 @@ class PartitionAppend(_message.Message):
     PARTITION_FIELD_NUMBER: _builtins.int
     BATCH_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
+    EPOCH_PER_TRANSACTION_FIELD_NUMBER: _builtins.int
     partition: _builtins.int
     batch: _builtins.bytes
     """One Kafka record batch (magic 2), as a Kafka producer sends it."""
+    epoch_per_transaction: _builtins.bool
+    """Each transaction of the batch's producer has an epoch of its own (KIP-890), so that its
+    first batch has sequence 0: any other, where nothing of that epoch is known, comes before
+    one that is missing. Without transactions it means nothing.
+    """
     @_builtins.property
     def topic(self) -> Global___TopicRef: ...
     @_builtins.property
@@ -809,10 +815,11 @@ class PartitionAppend(_message.Message):
         partition: _builtins.int = ...,
         batch: _builtins.bytes = ...,
         records: Global___RecordSet | None = ...,
+        epoch_per_transaction: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "payload", b"payload", "records", b"records", "topic", b"topic"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "partition", b"partition", "payload", b"payload", "records", b"records", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "epoch_per_transaction", b"epoch_per_transaction", "partition", b"partition", "payload", b"payload", "records", b"records", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["batch", "records"]  # noqa: Y015
     _WhichOneofArgType_payload: _TypeAlias = _typing.Literal["payload", b"payload"]  # noqa: Y015
@@ -2351,6 +2358,78 @@ class ConsumeResponse(_message.Message):
 Global___ConsumeResponse: _TypeAlias = ConsumeResponse  # noqa: Y015
 
 @_typing.final
+class DescribeQueueRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_FIELD_NUMBER: _builtins.int
+    group: _builtins.str
+    def __init__(
+        self,
+        *,
+        group: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DescribeQueueRequest: _TypeAlias = DescribeQueueRequest  # noqa: Y015
+
+@_typing.final
+class DescribeQueueResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Partition(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        TOPIC_FIELD_NUMBER: _builtins.int
+        PARTITION_FIELD_NUMBER: _builtins.int
+        WAITING_FIELD_NUMBER: _builtins.int
+        PENDING_FIELD_NUMBER: _builtins.int
+        HIGH_WATERMARK_FIELD_NUMBER: _builtins.int
+        topic: _builtins.str
+        partition: _builtins.int
+        waiting: _builtins.int
+        """Records that nobody has taken yet."""
+        pending: _builtins.int
+        """Records that were taken and are not acknowledged; of a batch, all or none."""
+        high_watermark: _builtins.int
+        def __init__(
+            self,
+            *,
+            topic: _builtins.str = ...,
+            partition: _builtins.int = ...,
+            waiting: _builtins.int = ...,
+            pending: _builtins.int = ...,
+            high_watermark: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["high_watermark", b"high_watermark", "partition", b"partition", "pending", b"pending", "topic", b"topic", "waiting", b"waiting"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    PARTITIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___DescribeQueueResponse.Partition]:
+        """In the order of topics and partitions; none where there is no such queue."""
+
+    def __init__(
+        self,
+        *,
+        partitions: _abc.Iterable[Global___DescribeQueueResponse.Partition] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["partitions", b"partitions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DescribeQueueResponse: _TypeAlias = DescribeQueueResponse  # noqa: Y015
+
+@_typing.final
 class MoveRedisGroupsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2447,7 +2526,10 @@ class DestroyRedisGroupRequest(_message.Message):
 
     GROUP_FIELD_NUMBER: _builtins.int
     PARTITIONS_FIELD_NUMBER: _builtins.int
+    QUEUE_FIELD_NUMBER: _builtins.int
     group: _builtins.str
+    queue: _builtins.bool
+    """Whether it is a work queue's (Consume). If not, one of these is left alone."""
     @_builtins.property
     def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___DestroyRedisGroupRequest.Partition]: ...
     def __init__(
@@ -2455,10 +2537,11 @@ class DestroyRedisGroupRequest(_message.Message):
         *,
         group: _builtins.str = ...,
         partitions: _abc.Iterable[Global___DestroyRedisGroupRequest.Partition] | None = ...,
+        queue: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "partitions", b"partitions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "partitions", b"partitions", "queue", b"queue"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -145,6 +145,11 @@ class StorageServiceStub:
                 request_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.MoveRedisGroupsRequest.SerializeToString,
                 response_deserializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.MoveRedisGroupsResponse.FromString,
                 _registered_method=True)
+        self.DescribeQueue = channel.unary_unary(
+                '/korvet.proto.storage.v1.StorageService/DescribeQueue',
+                request_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeQueueRequest.SerializeToString,
+                response_deserializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeQueueResponse.FromString,
+                _registered_method=True)
         self.DestroyRedisGroup = channel.unary_unary(
                 '/korvet.proto.storage.v1.StorageService/DestroyRedisGroup',
                 request_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DestroyRedisGroupRequest.SerializeToString,
@@ -236,7 +241,9 @@ class StorageServiceServicer:
 
     def AppendAtomically(self, request, context):
         """Appends to several partitions all or nothing: one script on one Redis. Where any of them
-        is refused, that one has its error and all others OPERATION_NOT_ATTEMPTED.
+        is refused, that one has its error and all others OPERATION_NOT_ATTEMPTED. Together they
+        may be as large as one append: 128 MiB, decompressed on record topics, and there about
+        300,000 records, less where they have headers. Else all are MESSAGE_TOO_LARGE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -347,6 +354,13 @@ class StorageServiceServicer:
         """Moves Redis's own consumer groups to what Kafka's groups have committed, so that XINFO
         GROUPS shows it. With group.delivery=redis, what was delivered before that is
         acknowledged.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DescribeQueue(self, request, context):
+        """Tells how far a work queue is in each partition that it consumes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -501,6 +515,11 @@ def add_StorageServiceServicer_to_server(servicer, server):
                     servicer.MoveRedisGroups,
                     request_deserializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.MoveRedisGroupsRequest.FromString,
                     response_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.MoveRedisGroupsResponse.SerializeToString,
+            ),
+            'DescribeQueue': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeQueue,
+                    request_deserializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeQueueRequest.FromString,
+                    response_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeQueueResponse.SerializeToString,
             ),
             'DestroyRedisGroup': grpc.unary_unary_rpc_method_handler(
                     servicer.DestroyRedisGroup,
@@ -1123,6 +1142,33 @@ class StorageService:
             '/korvet.proto.storage.v1.StorageService/MoveRedisGroups',
             korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.MoveRedisGroupsRequest.SerializeToString,
             korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.MoveRedisGroupsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeQueue(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/korvet.proto.storage.v1.StorageService/DescribeQueue',
+            korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeQueueRequest.SerializeToString,
+            korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeQueueResponse.FromString,
             options,
             channel_credentials,
             insecure,

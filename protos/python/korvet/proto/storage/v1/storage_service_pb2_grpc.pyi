@@ -66,7 +66,9 @@ class StorageServiceStub:
     """
     AppendAtomically: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.AppendRequest, _storage_service_pb2.AppendResponse]
     """Appends to several partitions all or nothing: one script on one Redis. Where any of them
-    is refused, that one has its error and all others OPERATION_NOT_ATTEMPTED.
+    is refused, that one has its error and all others OPERATION_NOT_ATTEMPTED. Together they
+    may be as large as one append: 128 MiB, decompressed on record topics, and there about
+    300,000 records, less where they have headers. Else all are MESSAGE_TOO_LARGE.
     """
     Read: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.ReadRequest, _storage_service_pb2.ReadResponse]
     """Reads from partitions. Waits up to max_wait_ms until there are min_bytes."""
@@ -114,6 +116,8 @@ class StorageServiceStub:
     GROUPS shows it. With group.delivery=redis, what was delivered before that is
     acknowledged.
     """
+    DescribeQueue: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.DescribeQueueRequest, _storage_service_pb2.DescribeQueueResponse]
+    """Tells how far a work queue is in each partition that it consumes."""
     DestroyRedisGroup: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.DestroyRedisGroupRequest, _storage_service_pb2.DestroyRedisGroupResponse]
     """Destroys a Redis consumer group on partitions."""
     WatchCluster: _grpc.UnaryStreamMultiCallable[_storage_service_pb2.WatchClusterRequest, _storage_service_pb2.ClusterUpdate]
@@ -161,7 +165,9 @@ class StorageServiceAsyncStub(StorageServiceStub):
     """
     AppendAtomically: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.AppendRequest, _storage_service_pb2.AppendResponse]  # type: ignore[assignment]
     """Appends to several partitions all or nothing: one script on one Redis. Where any of them
-    is refused, that one has its error and all others OPERATION_NOT_ATTEMPTED.
+    is refused, that one has its error and all others OPERATION_NOT_ATTEMPTED. Together they
+    may be as large as one append: 128 MiB, decompressed on record topics, and there about
+    300,000 records, less where they have headers. Else all are MESSAGE_TOO_LARGE.
     """
     Read: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.ReadRequest, _storage_service_pb2.ReadResponse]  # type: ignore[assignment]
     """Reads from partitions. Waits up to max_wait_ms until there are min_bytes."""
@@ -209,6 +215,8 @@ class StorageServiceAsyncStub(StorageServiceStub):
     GROUPS shows it. With group.delivery=redis, what was delivered before that is
     acknowledged.
     """
+    DescribeQueue: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.DescribeQueueRequest, _storage_service_pb2.DescribeQueueResponse]  # type: ignore[assignment]
+    """Tells how far a work queue is in each partition that it consumes."""
     DestroyRedisGroup: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.DestroyRedisGroupRequest, _storage_service_pb2.DestroyRedisGroupResponse]  # type: ignore[assignment]
     """Destroys a Redis consumer group on partitions."""
     WatchCluster: _aio.UnaryStreamMultiCallable[_storage_service_pb2.WatchClusterRequest, _storage_service_pb2.ClusterUpdate]  # type: ignore[assignment]
@@ -301,7 +309,9 @@ class StorageServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_storage_service_pb2.AppendResponse, _abc.Awaitable[_storage_service_pb2.AppendResponse]]:
         """Appends to several partitions all or nothing: one script on one Redis. Where any of them
-        is refused, that one has its error and all others OPERATION_NOT_ATTEMPTED.
+        is refused, that one has its error and all others OPERATION_NOT_ATTEMPTED. Together they
+        may be as large as one append: 128 MiB, decompressed on record topics, and there about
+        300,000 records, less where they have headers. Else all are MESSAGE_TOO_LARGE.
         """
 
     @_abc_1.abstractmethod
@@ -433,6 +443,14 @@ class StorageServiceServicer(metaclass=_abc_1.ABCMeta):
         GROUPS shows it. With group.delivery=redis, what was delivered before that is
         acknowledged.
         """
+
+    @_abc_1.abstractmethod
+    def DescribeQueue(
+        self,
+        request: _storage_service_pb2.DescribeQueueRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_storage_service_pb2.DescribeQueueResponse, _abc.Awaitable[_storage_service_pb2.DescribeQueueResponse]]:
+        """Tells how far a work queue is in each partition that it consumes."""
 
     @_abc_1.abstractmethod
     def DestroyRedisGroup(

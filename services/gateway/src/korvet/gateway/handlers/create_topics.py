@@ -21,6 +21,7 @@ from korvet.gateway.replica_assignments import check_partition_indexes, check_re
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.kafka.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
+from korvet.runtime.turns import in_turns
 
 _DEFAULT: Final = -1
 _REPLICATION_FACTOR: Final = 1
@@ -33,7 +34,7 @@ async def handle(
     brokers = {broker.node_id for broker in context.cluster.brokers}
     results: dict[str, CreateTopicsResponse.CreatableTopicResult] = {}
     creation = pb.CreateTopicsRequest(validate_only=request.validate_only)
-    for topic in request.topics:
+    async for topic in in_turns(request.topics):
         try:
             if counts[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
@@ -46,7 +47,9 @@ async def handle(
             context.cluster.apply_topics(
                 result.topic for result in response.topics if not result.error_code
             )
-        results |= {result.name: _result(result) for result in response.topics}
+        results |= {
+            result.name: _result(result) async for result in in_turns(response.topics)
+        }
     return CreateTopicsResponse(topics=[results[name] for name in counts])
 
 

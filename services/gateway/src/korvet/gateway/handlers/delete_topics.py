@@ -9,7 +9,7 @@ Deletion cannot be disabled. The names are free at once; memory is given back la
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from korvet.gateway.handler import Handler, RequestContext
@@ -26,25 +26,50 @@ async def handle(
     request: DeleteTopicsRequest, context: RequestContext
 ) -> DeleteTopicsResponse:
     counts = _asked(request)
+    named_twice = await _named_twice(counts, context)
     results: dict[tuple[str | None, bytes], _Result] = {}
     deletion = pb.DeleteTopicsRequest()
     sent: list[tuple[str | None, bytes]] = []
     for (name, topic_id), count in counts.items():
         refusal = _refusal(name, topic_id, count)
-        if refusal is not None:
-            results[name, topic_id] = _refused(name, topic_id, refusal)
+        if refusal is None and topic_id in named_twice.values():
+            # As in Kafka, its name is answered alone.
             continue
-        deletion.topics.append(
-            pb.TopicRef(id=topic_id) if name is None else pb.TopicRef(name=name)
-        )
-        sent.append((name, topic_id))
+        if refusal is None and name is not None and name in named_twice:
+            detail = "The provided topic name maps to an ID that was already supplied."
+            refusal = KafkaError(ErrorCode.INVALID_REQUEST, detail)
+            results[name, topic_id] = _refused(name, named_twice[name], refusal)
+        elif refusal is not None:
+            results[name, topic_id] = _refused(name, topic_id, refusal)
+        else:
+            deletion.topics.append(
+                pb.TopicRef(id=topic_id) if name is None else pb.TopicRef(name=name)
+            )
+            sent.append((name, topic_id))
     if sent:
         response = await context.storage.delete_topics(deletion)
         for key, result in zip(sent, response.topics, strict=True):
             results[key] = _result(key, result)
             if not result.error_code:
                 context.cluster.apply_deletion(result.name, result.version)
-    return DeleteTopicsResponse(responses=[results[key] for key in counts])
+    answered = [results[key] for key in counts if key in results]
+    return DeleteTopicsResponse(responses=answered)
+
+
+async def _named_twice(
+    asked: Iterable[tuple[str | None, bytes]], context: RequestContext
+) -> Mapping[str, bytes]:
+    """Name -> id of the topics that are given by their name and by their id as well."""
+    names = {name for name, topic_id in asked if name and topic_id == ZERO_UUID}
+    ids = {topic_id for name, topic_id in asked if name is None and topic_id != ZERO_UUID}
+    if not names or not ids:
+        return {}
+    found = await context.cluster.find_ids(ids)
+    return {
+        topic.name: topic_id
+        for topic_id, topic in found.items()
+        if not isinstance(topic, ErrorCode) and topic.name in names
+    }
 
 
 def refuse(

@@ -8,7 +8,7 @@ Versions
 A broker's configs are the settings of this gateway, of storage and of the coordinator, all
 of them fixed at start; so there are none in the cluster-wide default (a broker without
 name). Groups, client metrics and loggers have no configs here. A default's synonym has the
-topic config's name, where Kafka has the broker's.
+topic config's name, where Kafka has the broker's. What is asked for twice is answered once.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ from korvet.kafka.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
+from korvet.runtime.turns import in_turns
 
 _Resource = DescribeConfigsRequest.DescribeConfigsResource
 _Result = DescribeConfigsResponse.DescribeConfigsResult
@@ -78,6 +79,11 @@ async def handle(
             return error
         return settings if kind is ResourceType.BROKER and name else ()
 
+    # Once each, however often it was asked for: an answer is much longer than its question.
+    distinct = {
+        (each.resource_type, each.resource_name, tuple(each.configuration_keys or ())): each
+        for each in request.resources
+    }
     return DescribeConfigsResponse(
         results=[
             _result(
@@ -86,7 +92,7 @@ async def handle(
                 with_synonyms=request.include_synonyms,
                 with_documentation=request.include_documentation,
             )
-            for resource in request.resources
+            async for resource in in_turns(distinct.values())
         ]
     )
 

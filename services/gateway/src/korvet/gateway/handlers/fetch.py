@@ -88,7 +88,8 @@ async def _deliver(read: pb.ReadRequest, context: RequestContext) -> None:
         if name in cluster.redis_delivery:
             delivered.append((name, item))
     if delivered:
-        readers = await context.fetch_readers.find(context.client_id or "")
+        places = [(name, item.partition) for name, item in delivered]
+        readers = await context.fetch_readers.find(context.client_id or "", places)
         for name, item in delivered:
             if consumer := readers.get((name, item.partition)):
                 item.deliver_to.CopyFrom(consumer)

@@ -7,8 +7,10 @@ Versions
     v5  TRANSACTION_ABORTABLE as an error (KIP-890).
     v6  key_type 2, share groups (KIP-932).
 
-Every gateway finds the coordinator that owns a group or a transactional id, so each names
-itself: a client then needs no other connection than those that it has.
+Every gateway finds the coordinator that owns a group or a transactional id, and serves
+whoever asks. All name the same one for it nevertheless: a client that has asked two of them
+and hears two names (librdkafka asks several when it starts) drops the connection on which
+its first JoinGroup is, and its group waits for the member that never comes.
 
 Not supported: share groups, which are INVALID_REQUEST, as on a Kafka without them.
 """
@@ -23,6 +25,7 @@ from korvet.kafka.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from korvet.runtime.turns import in_turns
 
 _Coordinator = FindCoordinatorResponse.Coordinator
 
@@ -39,11 +42,12 @@ async def handle(
             ErrorCode.INVALID_REQUEST,
             f"there are no coordinators of type {request.key_type}",
         )
-    this = context.cluster.this_broker
-    return _response(
-        [_found(key, this) for key in _keys(request, context.api_version)],
-        context.api_version,
-    )
+    version, cluster = context.api_version, context.cluster
+    found = [
+        _found(key, cluster.coordinator(key))
+        async for key in in_turns(_keys(request, version))
+    ]
+    return _response(found, version)
 
 
 def refuse(

@@ -24,6 +24,7 @@ from korvet.gateway.topic_names import is_legal
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.kafka.messages.metadata import MetadataRequest, MetadataResponse
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
+from korvet.runtime.turns import in_turns
 
 _IDS_IN_REQUESTS_FROM: Final = 12
 _NAME_MAY_BE_NULL_FROM: Final = 12
@@ -37,7 +38,8 @@ async def handle(request: MetadataRequest, context: RequestContext) -> MetadataR
     operations = ON_TOPIC if request.include_topic_authorized_operations else NOT_ASKED
     if _asks_for_all(request, context.api_version):
         topics = [
-            _described(topic, cluster, operations) for topic in await cluster.topics()
+            _described(topic, cluster, operations)
+            async for topic in in_turns(await cluster.topics())
         ]
     else:
         topics = await _named_topics(request, context, operations)
@@ -99,12 +101,12 @@ async def _named_topics(
         _described(found, context.cluster, operations)
         if isinstance(found, TopicView)
         else _Topic(error_code=found, name=name)
-        for name, found in by_name.items()
+        async for name, found in in_turns(by_name.items())
     ] + [
         _described(found, context.cluster, operations)
         if isinstance(found, TopicView)
         else _Topic(error_code=found, name=None, topic_id=topic_id)
-        for topic_id, found in by_id.items()
+        async for topic_id, found in in_turns(by_id.items())
     ]
 
 

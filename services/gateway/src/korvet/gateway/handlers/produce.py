@@ -10,8 +10,9 @@ Versions
     v10 the current leader in the answer (KIP-951), which is never needed here: any gateway
         takes batches for any partition.
     v11 TRANSACTION_ABORTABLE, where a partition is not part of the transaction; in other
-        versions that is INVALID_TXN_STATE.
-    v12 adds partitions to the transaction by itself (KIP-890).
+        versions that is INVALID_TXN_STATE. Up to here the coordinator is asked why.
+    v12 adds partitions to the transaction by itself, and each transaction has an epoch of
+        its own, whose first batch has sequence 0 (KIP-890).
     v13 topic ids instead of names.
 
 v0-v2 are advertised, since librdkafka looks for them, but answered with
@@ -29,7 +30,7 @@ from korvet.gateway.handler import (
     TopicPartition,
 )
 from korvet.gateway.transaction_joins import Producer
-from korvet.gateway.transactional_batches import join_batches, producer_of
+from korvet.gateway.transactional_batches import explain_refusals, join_batches, producer_of
 from korvet.kafka.compression import ZSTD
 from korvet.kafka.errors import DecodeError, ErrorCode, KafkaError
 from korvet.kafka.frames import RequestHead
@@ -58,6 +59,7 @@ async def handle(
     if not request.acks:
         context.reply.skip()
     by_id = context.api_version >= _TOPIC_IDS_FROM
+    own_epoch = bool(request.transactional_id) and context.api_version >= _JOINS_FROM
     batches: list[PartitionBatch] = []
     # In the order of the request; None where storage decides.
     results: list[pb.PartitionAppended | None] = []
@@ -68,7 +70,7 @@ async def handle(
             results.append(refusal)
             if refusal is None and data.records is not None:
                 target = TopicPartition(topic.name, topic_id, data.index)
-                batches.append(PartitionBatch(target, data.records))
+                batches.append(PartitionBatch(target, data.records, own_epoch))
     producer = producer_of(request.transactional_id, batches)
     time_limit = min(max(request.timeout_ms, 0) / 1000, _MAX_TIME_LIMIT)
     async with context.produce_order:
@@ -79,10 +81,11 @@ async def handle(
             if refusal is None
         ]
         appending = await context.storage.append(joined, acks=acks, time_limit=time_limit)
-    appended = iter(await appending)
+    appended = await appending
     if producer is not None:
-        appended = iter(_of_transaction(list(appended), producer, context))
-    fates = iter(next(appended) if refusal is None else refusal for refusal in refusals)
+        appended = await _of_transaction(appended, joined, producer, context)
+    taken = iter(appended)
+    fates = iter(next(taken) if refusal is None else refusal for refusal in refusals)
     answers = [next(fates) if result is None else result for result in results]
     if request.acks:
         return _response(request, answers)
@@ -102,12 +105,17 @@ async def _join(
     return await join_batches(producer, batches, context)
 
 
-def _of_transaction(
-    appended: Sequence[pb.PartitionAppended], producer: Producer, context: RequestContext
+async def _of_transaction(
+    appended: Sequence[pb.PartitionAppended],
+    batches: Sequence[PartitionBatch],
+    producer: Producer,
+    context: RequestContext,
 ) -> Sequence[pb.PartitionAppended]:
     """The fates of batches, as this version tells them where a transaction has ended."""
     if any(each.error_code in _NOT_JOINED for each in appended):
         context.joins.forget(producer.transactional_id)
+    if context.api_version < _JOINS_FROM:
+        appended = await explain_refusals(producer, batches, appended, context)
     if context.api_version != _ABORTABLE_IN:
         return appended
     return [

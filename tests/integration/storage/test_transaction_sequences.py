@@ -1,0 +1,153 @@
+"""Sequences of transactional producers: what a transaction adds to Kafka's rules."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from korvet.kafka.errors import ErrorCode
+from tests.support.log_replica import (
+    KEYS,
+    LAYOUTS,
+    LogReplica,
+    log_replica_on,
+)
+from tests.support.partition_transaction import TransactionalProducer
+from tests.support.redis_server import RedisServer
+
+pytestmark = pytest.mark.integration
+
+EXPIRY_MS = 60_000
+PRODUCERS = KEYS.producers("orders", 0)
+
+
+@pytest.fixture
+async def replica(redis_server: RedisServer) -> AsyncIterator[LogReplica]:
+    async with log_replica_on(redis_server, producer_expiry=EXPIRY_MS / 1000) as replica:
+        yield replica
+
+
+def keep_silent(server: RedisServer, producer_id: int) -> int:
+    """Make a producer's last batch older than what is remembered; when it would expire."""
+    with server.client() as client:
+        state = client.hget(PRODUCERS, str(producer_id))
+        assert state is not None
+        epoch, used, batches = state.split(b" ", 2)
+        silent_since = int(used) - EXPIRY_MS - 1000
+        client.hset(
+            PRODUCERS, str(producer_id), b"%s %d %s" % (epoch, silent_since, batches)
+        )
+    return silent_since + EXPIRY_MS
+
+
+# --- expiry ---
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_sequence_does_not_expire_while_its_transaction_is_open(
+    replica: LogReplica, redis_server: RedisServer, layout: str
+) -> None:
+    await replica.create(configs=LAYOUTS[layout])
+    producer = TransactionalProducer(replica, epoch=3)
+    await producer.begin()
+    first = await producer.written(2)
+    keep_silent(redis_server, producer.producer_id)
+
+    producer.sequence = 0
+    repeated = await producer.written(2)
+    producer.sequence = 5
+    gap = await producer.write()
+
+    assert repeated == first
+    assert gap.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert len(await replica.read_all(0)) == 2
+    # Once it has ended there is nothing to protect.
+    await producer.commit()
+    keep_silent(redis_server, producer.producer_id)
+    await producer.begin()
+    assert (await producer.write()).error_code == ErrorCode.NONE
+
+
+async def test_the_sweeper_forgets_no_producer_whose_transaction_is_open(
+    replica: LogReplica, redis_server: RedisServer
+) -> None:
+    topic = await replica.create()
+    writing = TransactionalProducer(replica, producer_id=1)
+    done = TransactionalProducer(replica, producer_id=11)
+    for producer in (writing, done):
+        await producer.begin()
+        await producer.written()
+    await done.commit()
+    expired = [keep_silent(redis_server, producer_id) for producer_id in (1, 11)]
+
+    await replica.logs.trimmer.forget_producers(topic, 0, max(expired))
+
+    with redis_server.client() as client:
+        assert client.hkeys(PRODUCERS) == [b"1"]
+
+
+# --- an epoch for each transaction (KIP-890) ---
+
+
+async def out_of_order(producer: TransactionalProducer, sequence: int) -> bool:
+    producer.sequence = sequence
+    code = (await producer.write()).error_code
+    assert code in (ErrorCode.NONE, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    return code != ErrorCode.NONE
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_batch_behind_one_that_was_refused_waits_for_it(
+    replica: LogReplica, layout: str
+) -> None:
+    """The first one of a transaction may have been refused with the next one under way."""
+    await replica.create(configs=LAYOUTS[layout])
+    producer = TransactionalProducer(replica, epoch=4, epoch_per_transaction=True)
+    await producer.begin()
+
+    early = await out_of_order(producer, 1)
+    offsets = [await producer.written() for producer.sequence in (0, 1)]
+
+    assert early
+    assert [record.offset for record in await replica.read_all(0)] == offsets
+
+
+async def test_each_epoch_begins_with_the_first_sequence(
+    replica: LogReplica, redis_server: RedisServer
+) -> None:
+    await replica.create()
+    producer = TransactionalProducer(replica, epoch=4, epoch_per_transaction=True)
+    await producer.begin()
+    await producer.written()
+    # Its end brings the next epoch.
+    producer.epoch = 5
+    await producer.commit()
+    await producer.begin()
+
+    assert await out_of_order(producer, 1)
+    assert not await out_of_order(producer, 0)
+
+    producer.epoch = 6
+    await producer.commit()
+    keep_silent(redis_server, producer.producer_id)
+    await producer.begin()
+    assert await out_of_order(producer, 1)
+    assert not await out_of_order(producer, 0)
+
+
+async def test_an_older_producer_goes_on_with_any_sequence(replica: LogReplica) -> None:
+    """One epoch for all its transactions, which the partition may have forgotten."""
+    await replica.create()
+    producer = TransactionalProducer(replica, epoch=4)
+    await producer.begin()
+
+    assert not await out_of_order(producer, 17)
+
+
+async def test_a_missing_registration_is_told_before_a_missing_batch(
+    replica: LogReplica,
+) -> None:
+    """The gateway then asks the coordinator once more."""
+    await replica.create()
+    producer = TransactionalProducer(replica, epoch_per_transaction=True, sequence=1)
+
+    assert (await producer.write()).error_code == ErrorCode.INVALID_TXN_STATE
