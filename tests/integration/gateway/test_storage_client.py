@@ -298,6 +298,23 @@ async def test_what_changes_something_is_never_asked_twice(
     assert len(server.unary) + len(other.unary) == 1
 
 
+async def test_what_changes_something_waits_for_a_storage_that_is_being_restarted(
+    server: StorageServer,
+) -> None:
+    async with linked(server) as links:
+        client = StorageClient(links, deadline=5)
+        await client.describe_server()
+        await server.kill()
+        await eventually(lambda: not links.all[0].is_live and not links.all[0].takes_calls)
+        created = asyncio.create_task(client.create_topics(pb.CreateTopicsRequest()))
+        await asyncio.sleep(0)
+
+        await server.start()
+
+        await created
+    assert server.unary == ["DescribeServer", "CreateTopics"]
+
+
 async def test_the_cluster_is_followed_until_storage_dies(server: StorageServer) -> None:
     async with connected(server) as client:
         await server.updates.put(pb.ClusterUpdate(snapshot=True, cluster_id="one"))

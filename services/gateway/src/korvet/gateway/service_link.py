@@ -76,10 +76,10 @@ class ServiceLink(Generic[Stub]):
         return state is grpc.ChannelConnectivity.READY
 
     async def wait_for_calls(self) -> None:
-        """Wait until calls can leave, for as long as a replica that is up makes wait.
+        """Wait until calls can leave, for as long as a replica that was restarted takes.
 
         gRPC lets calls fail while it pauses between attempts to connect, which it may well
-        do for a second after the replica was started and the streams were up.
+        do for a second after the replica is back.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LONGEST_PAUSE):

@@ -66,7 +66,7 @@ class UnaryCalls(Generic[Stub]):
         self, failure: ErrorCode, *, but: object = None
     ) -> ServiceLink[Stub]:
         link = self.choose(failure, but=but)
-        if link.is_live and not link.takes_calls:
+        if not link.takes_calls:
             await link.wait_for_calls()
         return link
 
