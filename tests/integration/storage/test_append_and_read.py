@@ -12,6 +12,7 @@ from korvet.kafka.errors import ErrorCode
 from korvet.kafka.records import Headers, Record, build_batch, split_batches
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.storage.find_offsets import Special
+from korvet.storage.record_arguments import to_arguments
 from korvet.storage.topic_configs import ConfigChange
 from tests.support.log_replica import (
     KEYS,
@@ -24,6 +25,7 @@ from tests.support.log_replica import (
     ref,
 )
 from tests.support.redis_server import RedisServer
+from tests.support.written_entries import entries_of
 
 pytestmark = pytest.mark.integration
 
@@ -131,10 +133,7 @@ async def test_a_record_lies_in_redis_as_documented(
     base = await replica.appended(batch)
 
     milliseconds, sequence = base >> 10, base & 1023
-    with redis_server.client() as client:
-        # By the plain command: redis-py would make dictionaries of the fields.
-        entries: Any = client.execute_command("EVAL", RAW_ENTRIES, 1, STREAM)
-    assert entries == [
+    assert raw_entries(redis_server) == [
         [
             f"{milliseconds}-{sequence}".encode(),
             [
@@ -157,7 +156,12 @@ async def test_a_record_lies_in_redis_as_documented(
     ]  # fmt: skip
 
 
-RAW_ENTRIES = "return redis.call('XRANGE', KEYS[1], '-', '+')"
+def raw_entries(redis_server: RedisServer) -> list[list[Any]]:
+    """As Redis has them: redis-py would make dictionaries of the fields."""
+    script = "return redis.call('XRANGE', KEYS[1], '-', '+')"
+    with redis_server.client() as client:
+        entries: list[list[Any]] = client.execute_command("EVAL", script, 1, STREAM)
+    return entries
 
 
 async def test_large_values_lie_in_redis_compressed_where_that_helps(
@@ -237,6 +241,67 @@ async def test_dense_offsets_count_from_zero(replica: LogReplica) -> None:
 
     assert [await replica.appended(batch_of(3)) for _ in range(3)] == [0, 3, 6]
     assert (await replica.describe()).high_watermark == 9
+
+
+# The digits of ids, and with one bit also the milliseconds, change within batches.
+@pytest.mark.parametrize(
+    "configs",
+    [
+        {"offset.encoding": "dense", "storage.format": "record"},
+        {"offset.encoding": "dense", "storage.format": "batch"},
+        {"offset.sequence.bits": "1", "storage.format": "record"},
+        {"offset.sequence.bits": "10", "storage.format": "record"},
+    ],
+    ids=["dense-record", "dense-batch", "1-bit", "10-bits"],
+)
+async def test_the_records_of_a_batch_have_consecutive_offsets(
+    replica: LogReplica, configs: dict[str, str]
+) -> None:
+    await replica.create(configs=configs)
+    counts = (7, 1, 1, 1, 9, 80, 1, 2, 899, 30, 1100)
+
+    bases = [await replica.appended(batch_of(count)) for count in counts]
+
+    expected = [
+        base + place
+        for base, count in zip(bases, counts, strict=True)
+        for place in range(count)
+    ]
+    assert [r.offset for r in await replica.read_all(0)] == expected
+    if configs.get("offset.encoding") == "dense":
+        assert expected == list(range(sum(counts)))
+
+
+SHAPES: dict[str, list[tuple[int, bytes | None, bytes | None, Headers]]] = {
+    "values": [(NOW, None, b"%d" % n, []) for n in range(12)],
+    "keys": [(NOW + n // 6, b"%d" % n, b"", []) for n in range(12)],
+    "a time each": [(NOW + n, b"%d" % n, b"v", []) for n in range(12)],
+    "headers": [(NOW, None, b"%d" % n, [("a", b"%d" % n), ("a", b"")]) for n in range(12)],
+    "headers, a time each": [(NOW - n, b"k", b"v", [("a", b"%d" % n)]) for n in range(12)],
+    "odd": ODD_RECORDS,
+}
+
+
+@pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_records_of_any_shape_are_written_in_the_documented_fields(
+    replica: LogReplica, redis_server: RedisServer, shape: str, kind: str
+) -> None:
+    await replica.create(
+        configs={"offset.encoding": "dense", "message.timestamp.type": kind}
+    )
+    records = [Record(place, *record) for place, record in enumerate(SHAPES[shape])]
+
+    await replica.appended(build_batch(records, base_offset=0))
+
+    found = raw_entries(redis_server)
+    if kind == "LogAppendTime":
+        stamps = [fields[-2:] for _, fields in found]
+        assert stamps[0][0] == b"appended"
+        assert stamps == [stamps[0]] * len(found)
+        found = [[entry_id, fields[:-2]] for entry_id, fields in found]
+    expected = entries_of(to_arguments(records, CODECS["lz4"]))
+    assert found == [list(entry) for entry in expected]
 
 
 # --- time of the append, and compression ---

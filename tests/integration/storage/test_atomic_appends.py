@@ -6,12 +6,14 @@ import pytest
 
 from korvet.kafka.compression import CODECS
 from korvet.kafka.errors import ErrorCode
+from korvet.kafka.records import build_batch
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import InvalidRequestError
-from korvet.storage.record_format import MAX_RECORDS
+from korvet.storage.record_arguments import MAX_RECORDS
 from tests.support.log_replica import (
     KEYS,
     LAYOUTS,
+    TIMESTAMP,
     LogReplica,
     Producer,
     batch_of,
@@ -174,7 +176,10 @@ async def test_what_is_too_much_for_one_command_is_refused_and_changes_no_key(
     """Redis 6.2 hangs up on whoever sends more words than it takes."""
     await replica.create(configs={"max.message.bytes": "67108864"}, partitions=3)
     before = snapshot(redis_server)
-    many = batch_of(180_000, value=b"")
+    headers = [("h", b"")] * 30
+    many = build_batch(
+        [(place, TIMESTAMP, b"k", b"v", headers) for place in range(16_000)], base_offset=0
+    )
     parts = [part("orders", partition, many) for partition in range(3)]
 
     answers = await together(replica, *parts)
@@ -182,8 +187,23 @@ async def test_what_is_too_much_for_one_command_is_refused_and_changes_no_key(
     assert set(codes(answers)) == {ErrorCode.MESSAGE_TOO_LARGE}
     assert snapshot(redis_server) == before
     # So much is taken by every Redis.
-    answers = await together(replica, *parts[:1], part("orders", 1, batch_of(160_000)))
+    answers = await together(replica, *parts[:2])
     assert set(codes(answers)) == {ErrorCode.NONE}
+
+
+async def test_too_many_records_at_once_are_refused_and_change_no_key(
+    replica: LogReplica, redis_server: RedisServer
+) -> None:
+    await replica.create(configs={"max.message.bytes": "67108864"}, partitions=2)
+    before = snapshot(redis_server)
+    half = MAX_RECORDS // 2
+    parts = [part("orders", partition, batch_of(half)) for partition in range(2)]
+
+    answers = await together(replica, parts[0], part("orders", 1, batch_of(half + 1)))
+
+    assert set(codes(answers)) == {ErrorCode.MESSAGE_TOO_LARGE}
+    assert snapshot(redis_server) == before
+    assert set(codes(await together(replica, *parts))) == {ErrorCode.NONE}
 
 
 @pytest.mark.parametrize("storage_format", ["record", "batch"])
@@ -213,7 +233,7 @@ async def test_a_small_batch_counts_as_what_becomes_of_it(replica: LogReplica) -
     assert set(codes(answers)) == {ErrorCode.MESSAGE_TOO_LARGE}
 
 
-async def test_the_largest_single_append_is_no_more_than_redis_takes(
+async def test_a_batch_of_records_may_hold_redis_up_for_only_so_long(
     replica: LogReplica,
 ) -> None:
     await replica.create(configs={"max.message.bytes": "67108864"})

@@ -86,6 +86,7 @@ def test_a_batch_is_kept_as_it_was_sent() -> None:
         base_sequence=40,
         is_transactional=False,
         payload=(batch,),
+        entry_count=1,
     )
 
 

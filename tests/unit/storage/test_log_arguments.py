@@ -24,7 +24,9 @@ TOPIC = Topic(
 
 async def test_atomic_appends_count_all_words_of_a_partition() -> None:
     lane = Lane("redis://127.0.0.1:1/0", "no Redis", scripts=())
-    nothing = Prepared(0, 0, 0, -1, -1, -1, is_transactional=False, payload=())
+    nothing = Prepared(
+        0, 0, 0, -1, -1, -1, is_transactional=False, payload=(), entry_count=0
+    )
 
     words = (
         *log_keys(KEYS, "orders", 0),

@@ -1,26 +1,22 @@
-"""One stream entry a record: what is written, and what is read from whatever is there."""
-
-from collections.abc import Sequence
+"""One stream entry a record: what is read from whatever is there."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from korvet.kafka.compression import CODECS, decompress
-from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.kafka.records import Record, read_records, split_batches
 from korvet.storage.epochs import Epoch
 from korvet.storage.offsets import DENSE, OffsetEncoding
+from korvet.storage.record_arguments import to_arguments
 from korvet.storage.record_format import (
     MAX_TIMESTAMP,
-    Entry,
     StoredRecord,
     plain_size,
     read_entries,
     read_entry,
-    to_arguments,
     to_batches,
 )
+from tests.support.written_entries import entries_of
 
 FIRST_EPOCH = (Epoch(0, 0),)
 NO_LIMIT = 1 << 40
@@ -41,32 +37,6 @@ RECORDS = st.builds(
 )
 
 
-# What append.lua puts before each of a record's words, by their shape.
-NAMES: dict[str, tuple[str, ...]] = {
-    "value": ("value", "timestamp"),
-    "key value": ("key", "value", "timestamp"),
-}
-
-
-def entries_of(arguments: Sequence[bytes | str | int], first: int = 0) -> list[Entry]:
-    """What Redis has after append.lua was given these, on a dense topic."""
-    entries: list[Entry] = []
-    shape, position = arguments[0], 1
-    while position < len(arguments):
-        if names := NAMES.get(str(shape)):
-            values = arguments[position : position + len(names)]
-            words = [word for pair in zip(names, values, strict=True) for word in pair]
-            position += len(names)
-        else:
-            count = arguments[position]
-            assert isinstance(count, int)
-            words = list(arguments[position + 1 : position + 1 + count])
-            position += count + 1
-        fields = [w if isinstance(w, bytes) else str(w).encode() for w in words]
-        entries.append((DENSE.entry_id(first + len(entries)).encode(), fields))
-    return entries
-
-
 def stored(*offsets: int, appended: int | None = None) -> list[StoredRecord]:
     return [
         StoredRecord(Record(offset, 1000, None, b"v", []), appended, 13, None)
@@ -80,103 +50,6 @@ def batch_bounds(batches: bytes) -> list[tuple[int, int, int]]:
         (header.base_offset, header.last_offset, header.partition_leader_epoch)
         for header, _ in split_batches(batches)
     ]
-
-
-# --- writing ---
-
-
-def test_a_record_is_written_in_the_documented_fields_and_order() -> None:
-    headers = [("b", b"2"), ("a", None), ("b", b"")]
-    record = Record(0, 1234, b"k", b"v", headers)
-
-    assert to_arguments([record], CODECS["lz4"]) == [
-        "any",
-        12,
-        "key", b"k", "value", b"v", "timestamp", 1234,
-        "header.b", b"2", "nullheader.a", b"", "header.b", b"",
-    ]  # fmt: skip
-
-
-def test_null_is_an_absent_field_and_empty_an_empty_one() -> None:
-    records = [Record(0, 1, None, None, []), Record(1, 1, b"", b"", [])]
-
-    assert to_arguments(records, 0) == [
-        "any",
-        2, "timestamp", 1,
-        6, "key", b"", "value", b"", "timestamp", 1,
-    ]  # fmt: skip
-
-
-def test_records_alike_are_written_without_the_names_of_their_fields() -> None:
-    plain = [Record(0, 1, None, b"a", []), Record(1, 2, None, b"", [])]
-    keyed = [Record(0, 1, b"k", b"a", []), Record(1, 2, b"", b"b", [])]
-
-    assert to_arguments(plain, 0) == ["value", b"a", 1, b"", 2]
-    assert to_arguments(keyed, 0) == ["key value", b"k", b"a", 1, b"", b"b", 2]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        Record(1, 2, b"k", b"v", []),
-        Record(1, 2, None, None, []),
-        Record(1, 2, None, b"v", [("h", b"1")]),
-        Record(1, 2, None, b"v" * 1024, []),
-    ],
-    ids=["key", "tombstone", "headers", "compressed"],
-)
-def test_one_record_of_another_shape_makes_all_name_their_fields(other: Record) -> None:
-    words = to_arguments([Record(0, 1, None, b"v", []), other], CODECS["lz4"])
-
-    assert words[:6] == ["any", 4, "value", b"v", "timestamp", 1]
-
-
-def test_records_that_get_their_time_from_redis_name_their_fields() -> None:
-    words = to_arguments([Record(0, 1, None, b"v", [])], 0, stamped=True)
-
-    assert words == ["any", 4, "value", b"v", "timestamp", 1]
-
-
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_large_values_are_compressed_where_that_makes_them_smaller(codec: str) -> None:
-    smallest, just_below = b"x" * 1024, b"x" * 1023
-    records = [Record(0, 1, None, value, []) for value in (smallest, just_below)]
-
-    (_, large), (_, small) = entries_of(to_arguments(records, CODECS[codec]))
-
-    assert large[2:4] == [b"codec", codec.encode()]
-    packed = memoryview(large[1])
-    assert len(packed) < 1024
-    assert decompress(CODECS[codec], packed, 2000, 0, 0) == smallest
-    assert small == [b"value", just_below, b"timestamp", b"1"]
-
-
-def test_what_does_not_get_smaller_is_written_as_it_is() -> None:
-    noise = bytes((n * n * 7919 + n * 104729) >> 8 & 255 for n in range(1100))
-    (_, fields) = entries_of(to_arguments([Record(0, 1, None, noise, [])], 3))[0]
-
-    assert b"codec" not in fields
-    assert fields[1] == noise
-
-
-def test_a_record_with_more_headers_than_a_script_can_take_is_refused() -> None:
-    fits = Record(0, 1, b"k", b"v" * 2000, [("h", b"")] * 3000)
-    assert len(to_arguments([fits], 3)) == 6010
-
-    with pytest.raises(KafkaError) as refused:
-        to_arguments([fits, fits._replace(headers=[("h", b"")] * 3001)], 3)
-
-    assert refused.value.code is ErrorCode.INVALID_RECORD
-    assert "record 1 " in str(refused.value)
-
-
-def test_a_batch_of_more_records_than_a_command_can_take_is_refused() -> None:
-    record = Record(0, 1, b"k", b"v", [("h", b"")] * 10)
-
-    with pytest.raises(KafkaError) as refused:
-        to_arguments([record] * 40_000, 0)
-
-    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
 
 
 # --- reading ---

@@ -17,12 +17,8 @@ from korvet.kafka.records import (
     check_batch,
     read_records,
 )
-from korvet.storage.record_format import (
-    MAX_RECORDS,
-    MAX_TIMESTAMP,
-    plain_size,
-    to_arguments,
-)
+from korvet.storage.record_arguments import MAX_RECORDS, Word, to_arguments
+from korvet.storage.record_format import MAX_TIMESTAMP, plain_size
 from korvet.storage.topic_configs import TopicConfig
 
 # A small batch may decompress to much; this is what one may ask of our memory.
@@ -65,7 +61,9 @@ class Prepared(NamedTuple):
     producer_epoch: int
     base_sequence: int
     is_transactional: bool
-    payload: Sequence[bytes | str | int]
+    payload: Sequence[Word]
+    # Of the stream, that the payload makes.
+    entry_count: int
     # Whether each transaction of the producer has an epoch of its own (KIP-890).
     epoch_per_transaction: bool = False
 
@@ -93,8 +91,8 @@ def prepare_batch(batch: bytes, config: TopicConfig, now_ms: int) -> Prepared:
     codec = CODECS[config.storage_compression]
     # Reads count what they return, which is not compressed as the producer's batch was.
     size = plain_size(records) if header.codec else len(batch)
-    words = to_arguments(records, codec, stamped=config.log_append_time)
-    return _prepared(header, records, size, words)
+    words = to_arguments(records, codec)
+    return _prepared(header, records, size, words, len(records))
 
 
 def prepare_records(
@@ -146,7 +144,7 @@ def _prepare_opaque(
             )
             # Kafka looks once more, too: it may be much larger without its codec.
             _check_size(batch, config)
-    return _prepared(header, records, len(batch), (batch,))
+    return _prepared(header, records, len(batch), (batch,), 1)
 
 
 def _stored_codec(compression_type: str, sent: int) -> int:
@@ -167,7 +165,8 @@ def _prepared(
     header: BatchHeader,
     records: Sequence[Record],
     size: int,
-    payload: Sequence[bytes | str | int],
+    payload: Sequence[Word],
+    entry_count: int,
 ) -> Prepared:
     return Prepared(
         record_count=header.record_count,
@@ -181,6 +180,7 @@ def _prepared(
         base_sequence=header.base_sequence,
         is_transactional=header.is_transactional,
         payload=payload,
+        entry_count=entry_count,
     )
 
 

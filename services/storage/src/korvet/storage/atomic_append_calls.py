@@ -10,12 +10,19 @@ from korvet.redis.failures import InvalidRequestError
 from korvet.storage.append_calls import fill, prepare
 from korvet.storage.append_rules import Prepared
 from korvet.storage.appender import Appended, Appender, Target, refusal
-from korvet.storage.request_limits import MAX_BYTES, MAX_WORDS, AtomicSize, check_partitions
+from korvet.storage.record_arguments import MAX_RECORDS
+from korvet.storage.request_limits import (
+    MAX_BYTES,
+    MAX_WORDS,
+    AtomicSize,
+    check_partitions,
+)
 from korvet.storage.topic_lookup import TopicLookup, unknown_topic
 
 _TOO_LARGE: Final = Appended(
     error=ErrorCode.MESSAGE_TOO_LARGE,
-    message=f"together more than {MAX_BYTES} bytes, or {MAX_WORDS} fields of records",
+    message=f"together more than {MAX_BYTES} bytes, {MAX_RECORDS} records or {MAX_WORDS} "
+    "fields of records",
 )
 
 

@@ -1,10 +1,7 @@
--- One batch for one log: its arguments, whether it may be appended, and its entries.
+-- One batch for one log: its arguments, and whether it may be appended.
 local BATCH_ARGUMENTS = 8
 
--- A batch from its arguments, which begin at this place. Then comes the payload. On a batch
--- topic that is the batch. On a record topic it is the records' shape: 'value' or 'key value'
--- where all have just those and a timestamp, which then follow; or 'any', and then for each
--- record how many words its fields and values are, and those.
+-- A batch from its arguments, which begin at this place. Then comes the payload.
 local function read_batch(argument)
   return {count = tonumber(ARGV[argument]), bytes = tonumber(ARGV[argument + 1]),
     latest = tonumber(ARGV[argument + 2]), producer = ARGV[argument + 3],
@@ -68,57 +65,6 @@ local function refusal(log, batch, now)
   -- one before it was refused, and would be out of order for ever once this is appended.
   if batch.own_epoch and batch.sequence ~= 0 and #batch.earlier == 0 then
     return {'OUT_OF_ORDER_SEQUENCE_NUMBER'}
-  end
-end
-
--- Adds the entries, and only these: the first XADD is the first write of all.
-local function add_entries(log, batch, spot, now)
-  local stream, position = log.stream, batch.payload
-  local left, right, sequences = spot.left, spot.right, log.sequences
-  if log.format == 'batch' then
-    if log.stamp_time then
-      redis.call('XADD', stream, spot.last, 'batch', ARGV[position], 'appended', whole(now))
-    else
-      redis.call('XADD', stream, spot.last, 'batch', ARGV[position])
-    end
-    return
-  end
-  local shape, prefix = ARGV[position], whole(left) .. '-'
-  local marks = {}
-  if log.stamp_time then marks = {'appended', whole(now)} end
-  if batch.transactional then
-    marks[#marks + 1] = 'producer'
-    marks[#marks + 1] = batch.producer .. ':' .. whole(batch.epoch)
-  end
-  local is_marked = #marks > 0
-  position = position + 1
-  for _ = 1, batch.count do
-    local id = prefix .. right
-    if shape == 'value' then
-      redis.call('XADD', stream, id, 'value', ARGV[position], 'timestamp', ARGV[position + 1],
-        unpack(marks))
-      position = position + 2
-    elseif shape == 'key value' then
-      redis.call('XADD', stream, id, 'key', ARGV[position], 'value', ARGV[position + 1],
-        'timestamp', ARGV[position + 2], unpack(marks))
-      position = position + 3
-    else
-      local words = tonumber(ARGV[position])
-      if is_marked then
-        local fields = {unpack(ARGV, position + 1, position + words)}
-        for i = 1, #marks do fields[words + i] = marks[i] end
-        redis.call('XADD', stream, id, unpack(fields))
-      else
-        redis.call('XADD', stream, id, unpack(ARGV, position + 1, position + words))
-      end
-      position = position + words + 1
-    end
-    -- What `step` does by one, here where it is done most.
-    right = right + 1
-    if right >= sequences then
-      left, right = left + 1, 0
-      prefix = whole(left) .. '-'
-    end
   end
 end
 

@@ -10,31 +10,24 @@
     control     commit or abort, on a marker that ends one; with its coordinator's epoch
 
 Plain records have exactly the first four kinds. Other programs may add entries of their
-own making, so reading takes whatever is there.
+own making, so reading takes whatever is there. How entries are written is in
+`record_arguments` and entries.lua.
 """
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias
 
-from korvet.kafka.compression import CODEC_NAMES, CODECS, compress, decompress
+from korvet.kafka.compression import CODECS, decompress
 from korvet.kafka.control_records import MARKER_SIZE, build_marker
-from korvet.kafka.errors import ErrorCode, KafkaError
+from korvet.kafka.errors import KafkaError
 from korvet.kafka.records import Record, build_batch
 from korvet.storage.epochs import Epoch, epoch_at
 from korvet.storage.offsets import OffsetEncoding
 
 Entry: TypeAlias = tuple[bytes, Sequence[bytes]]
-_Word: TypeAlias = bytes | str | int
 
-# Lua unpacks about 8,000 values at most, and a script that stops half-way has half-written.
-_MAX_HEADERS: Final = 3_000
-# Redis takes about a million arguments a command.
-_MAX_ARGUMENTS: Final = 1_000_000
-# Each record takes three at least: how many words, its timestamp's name, its timestamp.
-MAX_RECORDS: Final = _MAX_ARGUMENTS // 3
-_COMPRESS_FROM: Final = 1024
 _MAX_VALUE: Final = 128 << 20
 _MAX_DELTA: Final = 0x7FFF_FFFF
 _MAX_TIME_DELTA: Final = (1 << 63) - 1
@@ -47,61 +40,7 @@ _MAX_DIGITS: Final = 18
 # What a record costs in a batch besides key, value and headers.
 _RECORD_OVERHEAD: Final = 12
 
-
-def to_arguments(
-    records: Sequence[Record], codec: int, *, stamped: bool = False
-) -> Sequence[_Word]:
-    """What append.lua takes for these records; `stamped` where it adds their time."""
-    alike = None if stamped else _alike(records, codec)
-    if alike is not None:
-        return alike
-    arguments: list[_Word] = ["any"]
-    extend = arguments.extend
-    for index, (_, timestamp, key, value, headers) in enumerate(records):
-        if value is not None and codec and len(value) >= _COMPRESS_FROM:
-            fields = _compressed(value, codec)
-        elif value is not None:
-            fields = ["value", value]
-        else:
-            fields = []
-        if key is not None:
-            fields = ["key", key, *fields]
-        fields += ("timestamp", timestamp)
-        if headers:
-            if len(headers) > _MAX_HEADERS:
-                raise KafkaError(
-                    ErrorCode.INVALID_RECORD,
-                    f"record {index} has more than {_MAX_HEADERS} headers",
-                )
-            for name, header in headers:
-                if header is None:
-                    fields += (f"nullheader.{name}", b"")
-                else:
-                    fields += (f"header.{name}", header)
-        arguments.append(len(fields))
-        extend(fields)
-    if len(arguments) > _MAX_ARGUMENTS:
-        raise KafkaError(
-            ErrorCode.MESSAGE_TOO_LARGE, f"{len(records)} records in one batch"
-        )
-    return arguments
-
-
-def _alike(records: Sequence[Record], codec: int) -> Sequence[_Word] | None:
-    """The same where no record has headers or is compressed, and all have keys or none.
-
-    Most batches are like that; without the fields' names they cost half as much to send,
-    and Redis a quarter less to take.
-    """
-    keyed = records[0].key is not None
-    words: list[_Word | None] = ["key value" if keyed else "value"]
-    for _, timestamp, key, value, headers in records:
-        if headers or value is None or (key is None) is keyed:
-            return None
-        if codec and len(value) >= _COMPRESS_FROM:
-            return None
-        words += (key, value, timestamp) if keyed else (value, timestamp)
-    return cast(Sequence[_Word], words)
+_TIME: Final = b"timestamp"
 
 
 def plain_size(records: Sequence[Record]) -> int:
@@ -113,16 +52,6 @@ def plain_size(records: Sequence[Record]) -> int:
         + sum(len(name) + len(header or b"") for name, header in headers)
         for _, _, key, value, headers in records
     )
-
-
-def _compressed(value: bytes, codec: int) -> list[_Word]:
-    smaller = compress(codec, value)
-    if len(smaller) >= len(value):
-        return ["value", value]
-    return ["value", smaller, "codec", CODEC_NAMES[codec]]
-
-
-_TIME: Final = b"timestamp"
 
 
 class Writer(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Final
 
 from korvet.redis.failures import InvalidRequestError
 from korvet.storage.append_rules import MAX_DECOMPRESSED, Prepared
+from korvet.storage.record_arguments import MAX_RECORDS
 
 MAX_PARTITIONS: Final = 250_000
 
@@ -34,11 +35,17 @@ class AtomicSize:
     def __init__(self) -> None:
         self._words = 0
         self._bytes = 0
+        self._entries = 0
 
     def add(self, prepared: Prepared) -> None:
         self._words += WORDS_OF_A_PARTITION + len(prepared.payload)
         self._bytes += prepared.size
+        self._entries += prepared.entry_count
 
     @property
     def is_too_large(self) -> bool:
-        return self._words > MAX_WORDS or self._bytes > MAX_BYTES
+        return (
+            self._words > MAX_WORDS
+            or self._bytes > MAX_BYTES
+            or self._entries > MAX_RECORDS
+        )

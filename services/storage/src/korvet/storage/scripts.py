@@ -15,8 +15,8 @@ def _script(*parts: str) -> Script:
 
 _APPENDING: Final = ("ids", "epochs", "retention", "appending", "transactions")
 
-APPEND: Final = _script(*_APPENDING, "batches", "append")
-APPEND_ATOMICALLY: Final = _script(*_APPENDING, "batches", "append_atomically")
+APPEND: Final = _script(*_APPENDING, "entries", "batches", "append")
+APPEND_ATOMICALLY: Final = _script(*_APPENDING, "entries", "batches", "append_atomically")
 BEGIN_TRANSACTION: Final = _script("ids", "transactions", "begin_transaction")
 END_TRANSACTION: Final = _script(*_APPENDING, "end_transaction")
 FORGET: Final = _script("forget")
