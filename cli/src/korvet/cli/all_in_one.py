@@ -117,19 +117,21 @@ class _Up:
             await given_redis.check(storage)
         redis = await self._start_redis()
         redis_url = redis.url if redis else self._plan.redis_url or ""
-        await self._start_grpc_service(
-            "Storage",
-            "korvet.storage",
-            self._storage_environ(redis_url),
-            self._plan.storage_address,
+        # All at once, since most of a start is loading code: each waits for those it needs.
+        storage_service = await self._start_service(
+            "Storage", "korvet.storage", self._storage_environ(redis_url)
         )
-        await self._start_grpc_service(
-            "Coordinator",
-            "korvet.coordinator",
-            self._coordinator_environ(redis_url),
-            self._plan.coordinator_address,
+        coordinator = await self._start_service(
+            "Coordinator", "korvet.coordinator", self._coordinator_environ(redis_url)
         )
-        await self._start_gateway()
+        gateway = await self._start_service(
+            "Gateway", "korvet.gateway", self._gateway_environ()
+        )
+        await self._until_serving(storage_service, self._plan.storage_address)
+        await self._until_serving(coordinator, self._plan.coordinator_address)
+        await self._family.wait_until_ready(
+            gateway, lambda: answers_metadata(self._plan.kafka_address), _READY_DEADLINE
+        )
         greet(self._plan, redis, self._folder, console)
         raise await self._family.first_to_end()
 
@@ -146,10 +148,7 @@ class _Up:
         self._family.add(redis.child)
         return redis
 
-    async def _start_grpc_service(
-        self, name: str, module: str, environ: Mapping[str, str], address: str
-    ) -> None:
-        child = await self._start_service(name, module, environ)
+    async def _until_serving(self, child: Child, address: str) -> None:
         async with open_channel(address) as channel:
 
             async def is_ready() -> bool:
@@ -158,14 +157,6 @@ class _Up:
                 return False
 
             await self._family.wait_until_ready(child, is_ready, _READY_DEADLINE)
-
-    async def _start_gateway(self) -> None:
-        child = await self._start_service(
-            "Gateway", "korvet.gateway", self._gateway_environ()
-        )
-        await self._family.wait_until_ready(
-            child, lambda: answers_metadata(self._plan.kafka_address), _READY_DEADLINE
-        )
 
     async def _start_service(
         self, name: str, module: str, environ: Mapping[str, str]
