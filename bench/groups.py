@@ -19,14 +19,12 @@ from typing import Any, Final
 
 from bench import commits, idle_members, machine, rebalance, summary
 from bench.group_tables import group_grids
-from bench.kafka_peer import kafka
-from bench.korvet_peer import korvet
 from bench.peer import Peer
 from bench.processes import PeerError, run_apart
 from bench.rebalance import SERVER_SETTINGS, SESSION_SECONDS
 from bench.report import RESULTS, print_grids
-from bench.speed import turned
 from bench.summary import BATCH, COMMITS, IDLE, KAFKA, RECORD, Sample, death_cell, join_cell
+from bench.systems import opened, turned
 from bench.targets import GROUP_SIZES, GROUP_TARGETS
 
 SYSTEMS: Final = (KAFKA, BATCH, RECORD)
@@ -105,7 +103,10 @@ def measure(plan: Plan) -> dict[str, Any]:
     with ExitStack() as stack:
         temporary = tempfile.TemporaryDirectory(prefix="korvet-bench-")
         folder = Path(stack.enter_context(temporary))
-        peers = {system: _start(system, folder, stack) for system in plan.systems}
+        peers = {
+            system: stack.enter_context(opened(system, folder / system, SERVER_SETTINGS))
+            for system in plan.systems
+        }
         samples: list[Sample] = []
         for sample in Bench(plan=plan, peers=peers).rounds():
             samples.append(sample)
@@ -120,13 +121,6 @@ def measure(plan: Plan) -> dict[str, Any]:
         "figures": {path: figure._asdict() for path, figure in found.items()},
         "samples": [sample._asdict() for sample in samples],
     }
-
-
-def _start(system: str, folder: Path, stack: ExitStack) -> Peer:
-    if system == KAFKA:
-        return stack.enter_context(kafka(folder / system, SERVER_SETTINGS))
-    storage_format = system.partition("-")[2]
-    return stack.enter_context(korvet(folder / system, storage_format, SERVER_SETTINGS))
 
 
 def _say(sample: Sample, plan: Plan) -> None:

@@ -24,16 +24,18 @@ from confluent_kafka import Producer
 
 from bench import load, machine, pressure
 from bench.korvet_peer import korvet
-from bench.load import Client
+from bench.memory_tables import memory_grids
 from bench.peer import Peer
+from bench.points import Point
 from bench.processes import PeerError, Roles, rss_mb, run_apart
-from bench.report import RESULTS, memory_grids, print_grids
+from bench.report import RESULTS, print_grids
 
 # What gateway and storage may take on top of what they start with.
 BOUND_MB: Final = 512.0
 WATCHED: Final = ("gateway", "storage")
 FORMATS: Final = ("batch", "record")
 _SIZE: Final = 1000
+_FILLED: Final = Point(size=_SIZE)
 _DEADLINE: Final = 180.0
 _READERS: Final = 20
 _REQUESTS_EACH: Final = 100
@@ -216,7 +218,8 @@ def _flooded(peer: Peer, plan: Plan, name: str, hold: Callable[[], None]) -> Out
 @contextmanager
 def _filled_topic(peer: Peer, plan: Plan) -> Iterator[str]:
     with peer.topic() as topic:
-        run_apart(_DEADLINE, load.produce, peer, topic, plan.records, _SIZE, Client.FAST)
+        step, into = load.produce, load.places(topic, _FILLED)
+        run_apart(_DEADLINE, step, peer, into, plan.records, _FILLED)
         yield topic
 
 

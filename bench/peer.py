@@ -1,17 +1,20 @@
 """What the load is aimed at: an address that speaks Kafka, and the processes behind it."""
 
+import asyncio
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from bench.processes import Roles
+from bench.wire import Wire
+from korvet.kafka.messages.metadata import MetadataRequest, MetadataResponse
 
 _DEADLINE = 30.0
+_ANSWER_DEADLINE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +50,19 @@ class Peer:
 def answers(bootstrap: str) -> bool:
     """Whether a Kafka client gets metadata there."""
     try:
-        return bool(_admin(bootstrap).list_topics(timeout=2.0).brokers)
-    except KafkaException:
+        return asyncio.run(_has_brokers(bootstrap))
+    except (OSError, EOFError, TimeoutError):
         return False
+
+
+async def _has_brokers(bootstrap: str) -> bool:
+    wire = await Wire.open(bootstrap)
+    try:
+        async with asyncio.timeout(_ANSWER_DEADLINE):
+            no_topics = MetadataRequest(topics=[])
+            return bool((await wire.call(no_topics, MetadataResponse, 9)).brokers)
+    finally:
+        wire.close()
 
 
 def _admin(bootstrap: str) -> AdminClient:

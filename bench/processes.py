@@ -25,6 +25,8 @@ T = TypeVar("T")
 Roles = Mapping[str, Sequence[int]]
 
 _STOP_GRACE = 15.0
+# Short, since the time until a system is ready is itself measured.
+_LOOK_AGAIN = 0.01
 
 
 class PeerError(RuntimeError):
@@ -95,7 +97,7 @@ def wait_until(
             what = f"exited with {code}" if code is not None else "is not ready in time"
             tail = log.read_text(errors="replace")[-3000:]
             raise PeerError(f"{child.args!r} {what}; its log ends with:\n{tail}")
-        time.sleep(0.1)
+        time.sleep(_LOOK_AGAIN)
 
 
 def accepts(port: int) -> bool:

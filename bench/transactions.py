@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import machine, summary, transactional_load
-from bench.kafka_peer import kafka
-from bench.korvet_peer import korvet
 from bench.peer import Peer
 from bench.processes import PeerError, run_apart
 from bench.report import RESULTS, print_grids
-from bench.speed import turned
 from bench.summary import BATCH, KAFKA, RECORD, TRANSACTIONS, Sample
+from bench.systems import opened, turned
 from bench.targets import TRANSACTION_TARGETS
 from bench.transaction_tables import transaction_grids
 
@@ -63,11 +61,7 @@ def measure(plan: Plan) -> dict[str, Any]:
         temporary = tempfile.TemporaryDirectory(prefix="korvet-bench-")
         folder = Path(stack.enter_context(temporary))
         peers = {
-            system: stack.enter_context(
-                kafka(folder / system)
-                if system == KAFKA
-                else korvet(folder / system, system.partition("-")[2])
-            )
+            system: stack.enter_context(opened(system, folder / system))
             for system in plan.systems
         }
         samples: list[Sample] = []

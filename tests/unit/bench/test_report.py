@@ -1,11 +1,11 @@
 import pytest
 
-from bench.report import README, filled, kept_results, markdown, sections
+from bench.report import PAGE, filled, kept_results, markdown, sections
 from bench.tables import Grid
 
 
-def test_the_readme_shows_the_kept_results() -> None:
-    text = README.read_text()
+def test_the_page_shows_the_kept_results() -> None:
+    text = PAGE.read_text()
 
     assert filled(text, sections(kept_results())) == text
 
@@ -18,7 +18,7 @@ def test_a_section_is_replaced_between_its_marks_only() -> None:
     assert new == "before\n<!-- speed -->\nnew\n<!-- /speed -->\nafter\n"
 
 
-def test_a_readme_without_the_marks_is_refused() -> None:
+def test_a_page_without_the_marks_is_refused() -> None:
     with pytest.raises(ValueError, match="speed"):
         filled("no marks", {"speed": "new"})
 
