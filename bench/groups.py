@@ -23,7 +23,17 @@ from bench.peer import Peer
 from bench.processes import PeerError, run_apart
 from bench.rebalance import SERVER_SETTINGS, SESSION_SECONDS
 from bench.report import RESULTS, print_grids
-from bench.summary import BATCH, COMMITS, IDLE, KAFKA, RECORD, Sample, death_cell, join_cell
+from bench.summary import (
+    BATCH,
+    COMMITS,
+    IDLE,
+    IDLE_FEWER,
+    KAFKA,
+    RECORD,
+    Sample,
+    death_cell,
+    join_cell,
+)
 from bench.systems import opened, turned
 from bench.targets import GROUP_SIZES, GROUP_TARGETS
 
@@ -72,7 +82,9 @@ class Bench:
         # Once: it is a long stretch, and a sum over it already.
         for system, peer in self.peers.items():
             if system != RECORD:
-                yield Sample(0, IDLE, system, self._idle(peer))
+                groups = self.plan.idle_groups
+                yield Sample(0, IDLE_FEWER, system, self._idle(peer, groups // 4))
+                yield Sample(0, IDLE, system, self._idle(peer, groups))
 
     def _churn(self, number: int, peer: Peer) -> Iterator[Sample]:
         for size in self.plan.sizes:
@@ -89,9 +101,8 @@ class Bench:
     def _commit(self, peer: Peer, seconds: float) -> commits.Commits:
         return run_apart(_CELL_DEADLINE, commits.commit, peer, _COMMITTERS, seconds)
 
-    def _idle(self, peer: Peer) -> dict[str, Any]:
-        groups, seconds = self.plan.idle_groups, self.plan.idle_seconds
-        step = idle_members.idle
+    def _idle(self, peer: Peer, groups: int) -> dict[str, Any]:
+        step, seconds = idle_members.idle, self.plan.idle_seconds
         return asdict(
             run_apart(_CELL_DEADLINE, step, peer, groups, _IDLE_GROUP_SIZE, seconds)
         )

@@ -30,6 +30,8 @@ END_TO_END: Final = "end-to-end"
 SMALL: Final = "small-requests"
 
 IDLE: Final = "idle-members"
+# A quarter of the groups: what each of them costs.
+IDLE_FEWER: Final = "idle-members-fewer"
 COMMITS: Final = "offset-commits"
 
 TRANSACTIONS: Final = "transactions"
