@@ -162,7 +162,7 @@ def main() -> int:
     chosen = _arguments()
     plan = Plan(
         systems=tuple(chosen.systems),
-        rounds=chosen.rounds or (1 if chosen.quick else 5),
+        rounds=chosen.rounds or (1 if chosen.quick else 2),
         sizes=GROUP_SIZES,
         churns=3 if chosen.quick else 8,
         commit_seconds=2.0 if chosen.quick else 5.0,

@@ -274,7 +274,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where the JSON goes")
     chosen = parser.parse_args()
     plan = Plan(
-        seconds=6.0 if chosen.quick else 14.0,
+        seconds=6.0 if chosen.quick else 12.0,
         records=50_000 if chosen.quick else 200_000,
     )
     name = "quick-memory.json" if chosen.quick else "memory.json"

@@ -44,6 +44,7 @@ class Plan:
     rounds: int
     # How many of the rounds also measure the points along the axes.
     axis_rounds: int
+    # Along the axes, half as many.
     records: int
     # Sent to each system once before the first round: the JVM compiles, pools fill.
     warm_up_records: int
@@ -57,7 +58,8 @@ class Plan:
         return (*PAIRS, *SHAPES, *along_the_axes)
 
     def count(self, point: Point) -> int:
-        return min(self.records, _MOST_BYTES // point.size)
+        records = self.records // 2 if point in AXES else self.records
+        return min(records, _MOST_BYTES // point.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,8 +210,8 @@ def main() -> int:
     chosen = _arguments()
     plan = Plan(
         systems=tuple(chosen.systems),
-        rounds=chosen.rounds or (1 if chosen.quick else 5),
-        axis_rounds=0 if chosen.quick else 3,
+        rounds=chosen.rounds or (1 if chosen.quick else 4),
+        axis_rounds=0 if chosen.quick else 2,
         records=chosen.records or (300_000 if chosen.quick else 1_000_000),
         warm_up_records=100_000 if chosen.quick else 500_000,
         paced_seconds=2.0 if chosen.quick else 5.0,

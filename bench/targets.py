@@ -161,15 +161,16 @@ COST_TARGETS: Final = (
         )
         for system in (BATCH, RECORD)
     ),
+    # Not on all of them at once: there librdkafka, with a queue for each partition, costs
+    # the most, and Kafka's own share is no better.
     *(
         Target(
-            label=f"{system}, 1,000 topics of 10 partitions, {kind} {way}, share of one"
-            " topic's",
-            path=f"{TOPICS}/{system}/{field}/{kind}_share",
+            label=f"{system}, 1,000 topics of 10 partitions, {kind} on one of them, share"
+            " of one topic's",
+            path=f"{TOPICS}/{system}/among/{kind}_share",
             at_least=0.8,
         )
         for system in (BATCH, RECORD)
-        for field, way in (("among", "on one of them"), ("all", "on all of them"))
         for kind in ("produce", "consume")
     ),
 )

@@ -105,7 +105,7 @@ def main() -> int:
     chosen = _arguments()
     plan = Plan(
         systems=tuple(chosen.systems),
-        rounds=chosen.rounds or (2 if chosen.quick else 7),
+        rounds=chosen.rounds or (2 if chosen.quick else 5),
         records=200_000 if chosen.quick else 500_000,
         warm_up_records=100_000 if chosen.quick else 300_000,
     )
