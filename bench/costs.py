@@ -7,7 +7,6 @@ of a system, one of which has a thousand of them.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,13 +18,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from bench import crowd, footprint, load, machine, startup, summary
+from bench import crowd, footprint, load, machine, startup
 from bench.cost_tables import cost_grids
 from bench.load import Place
 from bench.peer import Peer
 from bench.points import Point
-from bench.processes import PeerError, run_apart
-from bench.report import RESULTS, print_grids
+from bench.processes import run_apart
+from bench.report import RESULTS
+from bench.results import keep, result_of
 from bench.summary import (
     BATCH,
     CONNECTIONS,
@@ -208,15 +208,7 @@ def measure(plan: Plan, parts: Sequence[str]) -> dict[str, Any]:
         for sample in PARTS[part](plan):
             samples.append(sample)
             print(f"{sample.cell:18} {sample.system:14} {_said(sample)}", flush=True)
-    found = summary.figures(samples)
-    verdicts = summary.judge(COST_TARGETS, samples, found)
-    return {
-        **begun,
-        "plan": asdict(plan),
-        "targets": [verdict._asdict() for verdict in verdicts],
-        "figures": {path: figure._asdict() for path, figure in found.items()},
-        "samples": [sample._asdict() for sample in samples],
-    }
+    return result_of(begun, plan, samples, COST_TARGETS)
 
 
 def _said(sample: Sample) -> str:
@@ -253,17 +245,7 @@ def main() -> int:
         topic_records=500_000 if quick else 1_000_000,
     )
     out: Path = chosen.out or RESULTS / ("quick-costs.json" if quick else "costs.json")
-    try:
-        result = measure(plan, chosen.only)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(cost_grids(result))
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(partial(measure, plan, chosen.only), cost_grids, out, check=chosen.check)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ systems stay up for the whole run, as in bench.speed.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -20,9 +20,10 @@ from typing import Any, Final
 from bench import commits, idle_members, machine, rebalance, summary
 from bench.group_tables import group_grids
 from bench.peer import Peer
-from bench.processes import PeerError, run_apart
+from bench.processes import run_apart
 from bench.rebalance import SERVER_SETTINGS, SESSION_SECONDS
-from bench.report import RESULTS, print_grids
+from bench.report import RESULTS
+from bench.results import keep, result_of
 from bench.summary import (
     BATCH,
     COMMITS,
@@ -122,16 +123,8 @@ def measure(plan: Plan) -> dict[str, Any]:
         for sample in Bench(plan=plan, peers=peers).rounds():
             samples.append(sample)
             _say(sample, plan)
-    found = summary.figures(samples)
-    verdicts = summary.judge(GROUP_TARGETS, samples, found, summary.GROUP_FAULTS)
-    return {
-        **begun,
-        "plan": asdict(plan),
-        "session_seconds": SESSION_SECONDS,
-        "targets": [verdict._asdict() for verdict in verdicts],
-        "figures": {path: figure._asdict() for path, figure in found.items()},
-        "samples": [sample._asdict() for sample in samples],
-    }
+    result = result_of(begun, plan, samples, GROUP_TARGETS, summary.GROUP_FAULTS)
+    return {**result, "session_seconds": SESSION_SECONDS}
 
 
 def _say(sample: Sample, plan: Plan) -> None:
@@ -172,17 +165,7 @@ def main() -> int:
     )
     name = "quick-groups.json" if chosen.quick else "groups.json"
     out: Path = chosen.out or RESULTS / name
-    try:
-        result = measure(plan)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(group_grids(result))
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(partial(measure, plan), group_grids, out, check=chosen.check)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ peak the result shows how much of it came in the second half.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import threading
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +28,8 @@ from bench.memory_tables import memory_grids
 from bench.peer import Peer
 from bench.points import Point
 from bench.processes import PeerError, Roles, rss_mb, run_apart
-from bench.report import RESULTS, print_grids
+from bench.report import RESULTS
+from bench.results import keep
 
 # What gateway and storage may take on top of what they start with.
 BOUND_MB: Final = 512.0
@@ -279,17 +280,9 @@ def main() -> int:
     )
     name = "quick-memory.json" if chosen.quick else "memory.json"
     out: Path = chosen.out or RESULTS / name
-    try:
-        result = measure(plan, tuple(chosen.formats))
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(memory_grids(result))
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(
+        partial(measure, plan, tuple(chosen.formats)), memory_grids, out, check=chosen.check
+    )
 
 
 if __name__ == "__main__":

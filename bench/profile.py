@@ -7,7 +7,6 @@ samples in which the process was running at all. Needs the right to trace proces
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,8 @@ from bench.peer import Peer
 from bench.points import BASE
 from bench.processes import PeerError, run_apart
 from bench.profile_tables import profile_grids
-from bench.report import RESULTS, print_grids
+from bench.report import RESULTS
+from bench.results import keep
 from bench.summary import BATCH, CONSUME, PRODUCE, RECORD
 from bench.systems import opened
 
@@ -159,16 +159,7 @@ def main() -> int:
     plan = Plan(seconds=6.0 if chosen.quick else 15.0, records=500_000)
     name = "quick-profile.json" if chosen.quick else "profile.json"
     out: Path = chosen.out or RESULTS / name
-    try:
-        result = measure(plan)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(profile_grids(result))
-    print(f"written to {out}")
-    return 0
+    return keep(partial(measure, plan), profile_grids, out)
 
 
 if __name__ == "__main__":

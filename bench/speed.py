@@ -7,22 +7,23 @@ point, in an order that turns, so that a slow minute of the machine falls on all
 """
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from bench import kafka_tools, load, machine, paced, redis_limit, summary
 from bench.peer import Peer
 from bench.points import AXES, BASE, PAIRS, SHAPES, Point
-from bench.processes import PeerError, run_apart
+from bench.processes import run_apart
 from bench.redis_limit import RedisPeer
-from bench.report import RESULTS, print_grids
+from bench.report import RESULTS
+from bench.results import keep, result_of
 from bench.speed_tables import speed_grids
 from bench.summary import BATCH, CONSUME, KAFKA, PRODUCE, RECORD, XADD, XRANGE, Sample
 from bench.systems import opened, turned
@@ -163,15 +164,7 @@ def measure(plan: Plan) -> dict[str, Any]:
         for sample in bench.rounds():
             samples.append(sample)
             _say(sample, plan)
-    found = summary.figures(samples)
-    verdicts = summary.judge(TARGETS, samples, found)
-    return {
-        **begun,
-        "plan": asdict(plan),
-        "targets": [verdict._asdict() for verdict in verdicts],
-        "figures": {path: figure._asdict() for path, figure in found.items()},
-        "samples": [sample._asdict() for sample in samples],
-    }
+    return result_of(begun, plan, samples, TARGETS)
 
 
 def _start(plan: Plan, folder: Path, stack: ExitStack) -> Bench:
@@ -218,17 +211,7 @@ def main() -> int:
         java=not chosen.quick and shutil.which("java") is not None,
     )
     out: Path = chosen.out or RESULTS / ("quick.json" if chosen.quick else "speed.json")
-    try:
-        result = measure(plan)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(speed_grids(result))
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(partial(measure, plan), speed_grids, out, check=chosen.check)
 
 
 if __name__ == "__main__":

@@ -7,19 +7,20 @@ whole run, as in bench.speed.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bench import machine, summary, transactional_load
+from bench import machine, transactional_load
 from bench.peer import Peer
-from bench.processes import PeerError, run_apart
-from bench.report import RESULTS, print_grids
+from bench.processes import run_apart
+from bench.report import RESULTS
+from bench.results import keep, result_of
 from bench.summary import BATCH, KAFKA, RECORD, TRANSACTIONS, Sample
 from bench.systems import opened, turned
 from bench.targets import TRANSACTION_TARGETS
@@ -68,15 +69,7 @@ def measure(plan: Plan) -> dict[str, Any]:
         for sample in rounds(plan, peers):
             samples.append(sample)
             _say(sample, plan)
-    found = summary.figures(samples)
-    verdicts = summary.judge(TRANSACTION_TARGETS, samples, found)
-    return {
-        **begun,
-        "plan": asdict(plan),
-        "targets": [verdict._asdict() for verdict in verdicts],
-        "figures": {path: figure._asdict() for path, figure in found.items()},
-        "samples": [sample._asdict() for sample in samples],
-    }
+    return result_of(begun, plan, samples, TRANSACTION_TARGETS)
 
 
 def _say(sample: Sample, plan: Plan) -> None:
@@ -111,17 +104,7 @@ def main() -> int:
     )
     name = "quick-transactions.json" if chosen.quick else "transactions.json"
     out: Path = chosen.out or RESULTS / name
-    try:
-        result = measure(plan)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(transaction_grids(result))
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(partial(measure, plan), transaction_grids, out, check=chosen.check)
 
 
 if __name__ == "__main__":
