@@ -75,7 +75,7 @@ class Bench:
         self._warm_up()
         for number in range(self.plan.rounds):
             for point in self.plan.points(number):
-                for system in turned(_measured_at(point, self.plan.systems), number):
+                for system in turned(measured_at(point, self.plan.systems), number):
                     yield from self._throughput(number, system, point)
             for system in turned(tuple(self.peers), number):
                 yield from self._paced(number, self.peers[system])
@@ -143,7 +143,7 @@ class Bench:
             yield Sample(number, summary.JAVA_CONSUME, peer.name, asdict(consumed))
 
 
-def _measured_at(point: Point, systems: Sequence[str]) -> tuple[str, ...]:
+def measured_at(point: Point, systems: Sequence[str]) -> tuple[str, ...]:
     """Plain Redis knows only the shapes of records; some shapes only matter there."""
     if point in SHAPES:
         return tuple(system for system in systems if system in _BY_RECORD)
