@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.points import AXES, BASE, PAIRS, SHAPES, Point
+from bench.points import AXES, PAIRS, SHAPES, Point
 from bench.summary import (
     BATCH,
     CONSUME,
@@ -60,18 +60,18 @@ def _at(figures: Figures, systems: Iterable[str], point: Point) -> Grid:
 
 def _shapes(figures: Figures) -> Grid:
     rows = []
-    for point in (BASE, *SHAPES):
+    for point in SHAPES:
         added = f"{point.shape.cell(PRODUCE)}/{XADD}/rate"
         rate = f"{point.cell(PRODUCE)}/{RECORD}/rate"
         row = [point.label, figures.thousands(added), figures.thousands(rate)]
         rows.append([*row, figures.plain(f"{rate}/of/{XADD}")])
     header = ["records", "XADD, k records/s", "korvet-record, k records/s", "share"]
-    return Grid("Produce by the fields of a record, record format", header, rows)
+    return Grid("Produce with keys and headers, record format", header, rows)
 
 
 def _along_the_axes(figures: Figures, kind: str) -> Grid:
     rows = []
-    for point in (BASE, *AXES):
+    for point in AXES:
         rates = [f"{point.cell(kind)}/{system}/rate" for system in (KAFKA, BATCH, RECORD)]
         row = [
             point.label,

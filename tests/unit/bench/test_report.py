@@ -27,3 +27,36 @@ def test_a_grid_becomes_a_markdown_table() -> None:
     grid = Grid("Title", ["a", "b"], [["1", "2"]])
 
     assert markdown([grid]) == "**Title**\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+
+
+def test_the_targets_of_all_runs_stand_together_with_their_faults_folded() -> None:
+    run = {
+        "command": "python -m bench.profile",
+        "commit": "0123456789abcdef",
+        "uncommitted_changes": False,
+        "when": "2026-11-19T00:00:00",
+        "machine": {
+            "cores": 2,
+            "cpu": "fast",
+            "memory_gb": 4,
+            "kernel": "6",
+            "load_average": 0.0,
+        },
+        "versions": {"python": "3", "librdkafka": "2", "java": "17", "redis": "7"},
+        "targets": [
+            {"label": "fast", "bound": "≥ 1", "value": 0.5, "met": False},
+            {"label": "lost", "bound": "= 0", "value": 0, "met": True},
+            {"label": "doubled", "bound": "= 0", "value": 1, "met": False},
+            {"label": "foreign", "bound": "= 0", "value": 0, "met": True},
+        ],
+        "profiles": [],
+    }
+
+    lines = sections({"profile": run})["targets"].splitlines()
+
+    assert lines[4:] == [
+        "| profile | fast | ≥ 1 | 0.50 | MISSED |",
+        "| profile | doubled | = 0 | 1.00 | MISSED |",
+        "| profile | 2 kinds of fault that were looked for, in all measurements |"
+        " = 0 | 0 | met |",
+    ]
