@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from bench import speed
-from bench.processes import PeerError
+from bench.processes import PeerError, unwind_on_sigterm
 from bench.report import RESULTS, print_grids
 from bench.tables import Grid
 
@@ -70,6 +70,7 @@ def _grid(comparisons: list[Comparison]) -> Grid:
 
 
 def main() -> int:
+    unwind_on_sigterm()
     committed = json.loads((RESULTS / "speed.json").read_text())
     try:
         fresh = speed.measure(_PLAN)

@@ -33,6 +33,11 @@ class PeerError(RuntimeError):
     """A system under test did not start, or died."""
 
 
+def unwind_on_sigterm() -> None:
+    """Let a benchmark that is told to end stop its servers, as after Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 def free_ports(count: int) -> list[int]:
     """Ports that were free a moment ago; all held together, so they differ."""
     sockets = [socket.socket() for _ in range(count)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import summary
-from bench.processes import PeerError
+from bench.processes import PeerError, unwind_on_sigterm
 from bench.report import print_grids
 from bench.summary import RECORD_FAULTS, Sample, Target
 from bench.tables import Grid
@@ -44,6 +44,7 @@ def keep(
     check: bool = False,
 ) -> int:
     """Measure, write and show; the exit status, 1 if a target to be checked is missed."""
+    unwind_on_sigterm()
     try:
         result = measure()
     except PeerError as error:

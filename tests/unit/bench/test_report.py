@@ -57,6 +57,8 @@ def test_the_targets_of_all_runs_stand_together_with_their_faults_folded() -> No
     assert lines[4:] == [
         "| profile | fast | ≥ 1 | 0.50 | MISSED |",
         "| profile | doubled | = 0 | 1.00 | MISSED |",
-        "| profile | 2 kinds of fault that were looked for, in all measurements |"
-        " = 0 | 0 | met |",
+        (
+            "| profile | 2 kinds of fault that were looked for, in all measurements |"
+            " = 0 | 0 | met |"
+        ),
     ]
