@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
-
 from bench.peer import Peer
 from bench.processes import cpu_seconds, rss_mb
 from bench.wire import Wire
@@ -21,9 +18,6 @@ _SERVERS: Final = ("gateway", "broker")
 _METADATA_VERSION: Final = 9
 _API_VERSIONS_VERSION: Final = 3
 _ASKED: Final = 15
-_LOOK_AGAIN: Final = 0.1
-_TOPICS_A_REQUEST: Final = 100
-_DEADLINE: Final = 120.0
 # Connections being opened at a time: a listener's queue is short.
 _OPENING: Final = 50
 _SETTLE_SECONDS: Final = 2.0
@@ -55,38 +49,10 @@ def create_topics(
     peer: Peer, topics: int, partitions: int
 ) -> tuple[tuple[str, ...], float]:
     """So many topics, which end with their server; how long until clients are told."""
-    begun = time.perf_counter()
     names = tuple(f"crowd-{uuid.uuid4().hex[:12]}" for _ in range(topics))
-    admin = AdminClient({"bootstrap.servers": peer.bootstrap})
-    for first in range(0, topics, _TOPICS_A_REQUEST):
-        new = [
-            NewTopic(
-                name,
-                num_partitions=partitions,
-                replication_factor=1,
-                config=dict(peer.topic_config),
-            )
-            for name in names[first : first + _TOPICS_A_REQUEST]
-        ]
-        made = admin.create_topics(new, request_timeout=_DEADLINE)
-        for one in made.values():
-            one.result(_DEADLINE)
-    asyncio.run(_until_told_of(peer.bootstrap, names))
+    begun = time.perf_counter()
+    peer.create(names, partitions)
     return names, time.perf_counter() - begun
-
-
-async def _until_told_of(bootstrap: str, names: tuple[str, ...]) -> None:
-    wire = await Wire.open(bootstrap)
-    everything = MetadataRequest(topics=None)
-    try:
-        async with asyncio.timeout(_DEADLINE):
-            while True:
-                told = await wire.call(everything, MetadataResponse, _METADATA_VERSION)
-                if {topic.name for topic in told.topics}.issuperset(names):
-                    return
-                await asyncio.sleep(_LOOK_AGAIN)
-    finally:
-        wire.close()
 
 
 def metadata(peer: Peer) -> Metadata:

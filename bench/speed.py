@@ -83,9 +83,11 @@ class Bench:
                     yield from self._java(number, self.peers[system])
 
     def _warm_up(self) -> None:
-        count = self.plan.warm_up_records
         for peer in self.peers.values():
-            self._fill_and_read(peer, BASE, count)
+            self._fill_and_read(peer, BASE, self.plan.warm_up_records)
+            for point in AXES if self.plan.axis_rounds else ():
+                # What the first of them compiles would be the others' advantage.
+                self._fill_and_read(peer, point, self.plan.count(point) // 10)
             for _ in self._paced(0, peer):
                 pass
 
