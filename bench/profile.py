@@ -2,8 +2,9 @@
 
     python -m bench.profile [--quick]
 
-Self time: the Python function that was running, or that had called into C, as shares of the
-samples in which the process was running at all. Needs the right to trace processes.
+Self time: the function that was running, in Python or in C, as shares of the samples in
+which the process did anything: a thread that waits for work is asleep, and no sample. Needs
+the right to trace processes.
 """
 
 import argparse
@@ -34,8 +35,15 @@ from bench.systems import opened
 SYSTEMS: Final = (BATCH, RECORD)
 ROLES: Final = ("gateway", "storage")
 _PY_SPY: Final = Path(sys.executable).parent / "py-spy"
-_SAMPLES_A_SECOND: Final = 200
-_SHOWN: Final = 10
+_SAMPLES_A_SECOND: Final = 100
+# Of the C library: what a thread without work is in, which py-spy may take for work.
+_WAITS: Final = frozenset(
+    {
+        *("epoll_wait", "epoll_pwait", "poll", "select"),
+        *("pthread_cond_wait", "pthread_cond_timedwait", "sem_wait", "sem_timedwait"),
+    }
+)
+_SHOWN: Final = 12
 _CELL_DEADLINE: Final = 180.0
 _GRACE: Final = 60.0
 
@@ -68,7 +76,13 @@ def hottest(stacks: str) -> tuple[int, list[Hot]]:
     counts: Counter[str] = Counter()
     for line in stacks.splitlines():
         frames, _, count = line.rpartition(" ")
-        counts[frames.rpartition(";")[2]] += int(count)
+        function = frames.rpartition(";")[2]
+        name, _, where = function.partition(" (")
+        if name in _WAITS:
+            continue
+        # Code without symbols is told apart by its library only.
+        known = not name.startswith("0x")
+        counts[function if known else f"in {where.rstrip(')')}"] += int(count)
     total = counts.total()
     top = counts.most_common(_SHOWN)
     return total, [Hot(function=name, share=count / total) for name, count in top]
@@ -122,6 +136,7 @@ def _stacks(peer: Peer, role: str, seconds: float) -> str:
         command: list[str | Path] = [
             *(_PY_SPY, "record", "--pid", str(pid), "--duration", f"{seconds:.0f}"),
             *("--rate", str(_SAMPLES_A_SECOND), "--format", "raw", "--function"),
+            "--native",
             *("--output", out),
         ]
         done = subprocess.run(
@@ -156,7 +171,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="under two minutes")
     parser.add_argument("--out", type=Path, help="where the JSON goes")
     chosen = parser.parse_args()
-    plan = Plan(seconds=6.0 if chosen.quick else 15.0, records=500_000)
+    plan = Plan(seconds=6.0 if chosen.quick else 20.0, records=500_000)
     name = "quick-profile.json" if chosen.quick else "profile.json"
     out: Path = chosen.out or RESULTS / name
     return keep(partial(measure, plan), profile_grids, out)

@@ -15,6 +15,19 @@ def test_a_functions_name_may_have_spaces() -> None:
     assert top[0].function == "read (frames.py)"
 
 
+def test_a_thread_that_waits_for_work_is_no_sample() -> None:
+    samples, top = hottest("run;epoll_wait (libc.so.6) 90\nrun;read (libc.so.6) 10\n")
+
+    assert samples == 10
+    assert [(hot.function, hot.share) for hot in top] == [("read (libc.so.6)", 1.0)]
+
+
+def test_code_without_symbols_is_summed_by_its_library() -> None:
+    _, top = hottest("run;0x7f01 (libc.so.6) 3\nrun;0x7f02 (libc.so.6) 1\n")
+
+    assert [(hot.function, hot.share) for hot in top] == [("in libc.so.6", 1.0)]
+
+
 def test_the_processes_of_a_load_stand_side_by_side() -> None:
     load = {"system": "korvet-batch", "kind": "produce", "samples": 10, "cpu_us": 0.25}
     gateway = [{"function": "read", "share": 0.5}, {"function": "write", "share": 0.25}]
