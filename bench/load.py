@@ -194,12 +194,13 @@ def consume(peer: Peer, of: Sequence[Place], count: int, point: Point) -> Consum
     with Stopwatch(peer.roles) as watch:
         consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in of])
         last = time.monotonic()
-        while len(received) < count and time.monotonic() - last < _STALL:
-            if taken := take(consumer, 1.0):
+        while (left := count - len(received)) > 0 and time.monotonic() - last < _STALL:
+            # No more than are left: for others it would wait, and that would be measured.
+            if taken := take(consumer, min(left, _TAKEN), 1.0):
                 received += taken
                 last = time.monotonic()
     # A record written twice shows only behind the ones that were asked for.
-    received += _many(consumer, 0.2)
+    received += _many(consumer, _TAKEN, 0.2)
     consumer.close()
     sent = records.values(count, point.size, soft=point.soft)
     return Consumed(
@@ -217,10 +218,10 @@ def consume(peer: Peer, of: Sequence[Place], count: int, point: Point) -> Consum
 # it as foreign, so these loops need not ask each message.
 
 
-def _many(consumer: Consumer, timeout: float) -> list[bytes]:
-    return [message.value() or b"" for message in consumer.consume(_TAKEN, timeout)]
+def _many(consumer: Consumer, most: int, timeout: float) -> list[bytes]:
+    return [message.value() or b"" for message in consumer.consume(most, timeout)]
 
 
-def _one(consumer: Consumer, timeout: float) -> list[bytes]:
+def _one(consumer: Consumer, _: int, timeout: float) -> list[bytes]:
     message = consumer.poll(timeout)
     return [] if message is None else [message.value() or b""]
