@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from bench import speed
 from bench.processes import PeerError, unwind_on_sigterm
 from bench.report import RESULTS, print_grids
+from bench.summary import KAFKA, RECORD
 from bench.tables import Grid
 
 # Of what is committed.
@@ -47,11 +48,16 @@ class Comparison(NamedTuple):
 def compare(committed: Mapping[str, Any], fresh: Mapping[str, Any]) -> list[Comparison]:
     """PURE: every ratio that both results have, the deepest fall first."""
     old, new = committed["figures"], fresh["figures"]
-    shared = [path for path in new if _RATIO in path and path in old]
+    shared = [path for path in new if _says_something(path) and path in old]
     if not shared:
         raise ValueError("the two results have no ratio in common")
     found = [Comparison(path, old[path]["median"], new[path]["median"]) for path in shared]
     return sorted(found, key=lambda one: one.change)
+
+
+def _says_something(path: str) -> bool:
+    """Whether it is a ratio of like to like: a batch is no entry a record."""
+    return _RATIO in path and (path.endswith(f"/{KAFKA}") or f"/{RECORD}/" in path)
 
 
 def _grid(comparisons: list[Comparison]) -> Grid:

@@ -61,6 +61,18 @@ def test_rates_are_not_compared_since_machines_differ() -> None:
     assert [one.has_fallen for one in found] == [False]
 
 
+def test_batches_are_not_compared_with_entries() -> None:
+    kept = result(produce=1.0)["figures"]
+    slower = {"produce/korvet-batch/rate/of/xadd": {"median": 0.1}}
+    record = {"produce/korvet-record/rate/of/xadd": {"median": 0.4}}
+
+    found = compare(
+        {"figures": {**kept, **slower, **record}}, {"figures": {**slower, **record}}
+    )
+
+    assert [one.path for one in found] == ["produce/korvet-record/rate/of/xadd"]
+
+
 def test_results_without_a_common_ratio_are_no_success() -> None:
     with pytest.raises(ValueError, match="in common"):
         compare(result(produce=1.0), result(consume=1.0))
