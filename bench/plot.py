@@ -124,8 +124,11 @@ def axes(speed: Mapping[str, Any]) -> Plot:
                 path = f"{point.cell(kind)}/{system}/rate/of/{KAFKA}"
                 _dot(panel, system, span(speed, path), row + (place - 0.5) * 0.3)
         panel.axvline(1.0, color=LOOKS[KAFKA].colour, linewidth=1)
-        panel.set_xlim(left=0)
-        panel.set_xlabel("share of Apache Kafka's rate")
+        panel.set_xscale("log")
+        panel.set_xticks([0.1, 0.2, 0.5, 1, 2, 5])
+        panel.xaxis.set_major_formatter("{x:g}")
+        panel.minorticks_off()
+        panel.set_xlabel("share of Apache Kafka's rate (logarithmic)")
         panel.set_title(kind.capitalize(), loc="left")
     _legend(plot, (BATCH, RECORD))
     return plot
@@ -204,15 +207,9 @@ def footprint(costs: Mapping[str, Any]) -> Plot:
             label=look.label,
         )
         panel.axhline(bound, color=look.colour, linestyle=":", linewidth=1)
-        panel.annotate(
-            "target of the mean" if system == BATCH else "target",
-            (64, bound),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="right",
-            color=look.colour,
-            fontsize=8,
-        )
+        said = "target, of the mean" if system == BATCH else "target"
+        beside = panel.get_yaxis_transform()
+        panel.text(1.01, bound, said, transform=beside, va="center", color=look.colour)
     panel.set_xscale("log", base=2)
     panel.set_xticks([4, 8, 16, 32, 64])
     panel.xaxis.set_major_formatter("{x:g}")
