@@ -9,11 +9,12 @@ Redis does in the same round: rates of two machines, or of two days, say little.
 import json
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from bench import speed
-from bench.processes import PeerError, unwind_on_sigterm
-from bench.report import RESULTS, print_grids
+from bench.report import RESULTS
+from bench.results import keep
 from bench.summary import KAFKA, RECORD
 from bench.tables import Grid
 
@@ -60,7 +61,7 @@ def _says_something(path: str) -> bool:
     return _RATIO in path and (path.endswith(f"/{KAFKA}") or f"/{RECORD}/" in path)
 
 
-def _grid(comparisons: list[Comparison]) -> Grid:
+def _grids(committed: Mapping[str, Any], fresh: Mapping[str, Any]) -> list[Grid]:
     rows = [
         [
             one.path,
@@ -69,22 +70,18 @@ def _grid(comparisons: list[Comparison]) -> Grid:
             f"{one.change:+.0%}",
             "FALLEN" if one.has_fallen else "",
         ]
-        for one in comparisons
+        for one in compare(committed, fresh)
     ]
     header = ["ratio", "committed", "fresh", "change", ""]
-    return Grid("Ratios of a fresh run beside those committed", header, rows)
+    return [Grid("Ratios of a fresh run beside those committed", header, rows)]
 
 
 def main() -> int:
-    unwind_on_sigterm()
     committed = json.loads((RESULTS / "speed.json").read_text())
-    try:
-        fresh = speed.measure(_PLAN)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    found = compare(committed, fresh)
-    print_grids([_grid(found)])
+    out = RESULTS / "quick-check.json"
+    if status := keep(partial(speed.measure, _PLAN), partial(_grids, committed), out):
+        return status
+    found = compare(committed, json.loads(out.read_text()))
     fallen = [one for one in found if one.has_fallen]
     bound = f"{LARGEST_FALL:.0%}"
     print(f"{len(found)} ratios compared, {len(fallen)} fell by more than {bound}")
