@@ -161,7 +161,7 @@ def main() -> int:
         commit_seconds=2.0 if chosen.quick else 5.0,
         warm_up_seconds=15.0 if chosen.quick else 20.0,
         idle_groups=100,
-        idle_seconds=20.0 if chosen.quick else 30.0,
+        idle_seconds=20.0,
     )
     name = "quick-groups.json" if chosen.quick else "groups.json"
     out: Path = chosen.out or RESULTS / name

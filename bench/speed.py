@@ -205,10 +205,10 @@ def main() -> int:
     chosen = _arguments()
     plan = Plan(
         systems=tuple(chosen.systems),
-        rounds=chosen.rounds or (1 if chosen.quick else 4),
+        rounds=chosen.rounds or (1 if chosen.quick else 3),
         axis_rounds=0 if chosen.quick else 2,
-        records=chosen.records or (300_000 if chosen.quick else 1_000_000),
-        warm_up_records=100_000 if chosen.quick else 500_000,
+        records=chosen.records or (300_000 if chosen.quick else 600_000),
+        warm_up_records=100_000 if chosen.quick else 300_000,
         paced_seconds=2.0 if chosen.quick else 5.0,
         java=not chosen.quick and shutil.which("java") is not None,
     )
