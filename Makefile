@@ -117,13 +117,20 @@ messages: setup-dev ## regenerate the Kafka messages from the pinned kafka-clien
 
 # ---------------------------------------------------------------- measure
 
-.PHONY: bench bench-quick
+.PHONY: bench bench-quick bench-check
 bench: setup-dev ## measure beside Apache Kafka and plain Redis; fails on a missed target
 	$(BIN)/python -m bench.speed
+	$(BIN)/python -m bench.costs
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.groups
 	$(BIN)/python -m bench.transactions
+	@# Only who may trace processes can sample them.
+	-$(BIN)/python -m bench.profile
+	$(BIN)/python -m bench.plot
 	$(BIN)/python -m bench.report --targets
 
-bench-quick: setup-dev ## the speed part in under three minutes; bench/README.md stays as it is
-	$(BIN)/python -m bench.speed --quick --check
+bench-quick: setup-dev ## speed in under three minutes; docs/benchmarks.md stays as it is
+	$(BIN)/python -m bench.speed --quick
+
+bench-check: setup-dev ## fails if a ratio fell by more than 25 % from the committed one
+	$(BIN)/python -m bench.check

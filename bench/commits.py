@@ -16,7 +16,8 @@ from typing import Final
 from bench.paced import Latency, latency_of
 from bench.peer import Peer
 from bench.stopwatch import Stopwatch
-from bench.wire_member import Member, Wire, settled_members
+from bench.wire import Wire
+from bench.wire_member import Member, settled_members
 from korvet.kafka.frames import decode_response, encode_request
 from korvet.kafka.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from korvet.kafka.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse

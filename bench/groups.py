@@ -7,26 +7,35 @@ systems stay up for the whole run, as in bench.speed.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 from bench import commits, idle_members, machine, rebalance, summary
 from bench.group_tables import group_grids
-from bench.kafka_peer import kafka
-from bench.korvet_peer import korvet
 from bench.peer import Peer
-from bench.processes import PeerError, run_apart
+from bench.processes import run_apart
 from bench.rebalance import SERVER_SETTINGS, SESSION_SECONDS
-from bench.report import RESULTS, print_grids
-from bench.speed import turned
-from bench.summary import BATCH, COMMITS, IDLE, KAFKA, RECORD, Sample, death_cell, join_cell
+from bench.report import RESULTS
+from bench.results import keep, result_of
+from bench.summary import (
+    BATCH,
+    COMMITS,
+    IDLE,
+    IDLE_FEWER,
+    KAFKA,
+    RECORD,
+    Sample,
+    death_cell,
+    join_cell,
+)
+from bench.systems import opened, turned
 from bench.targets import GROUP_SIZES, GROUP_TARGETS
 
 SYSTEMS: Final = (KAFKA, BATCH, RECORD)
@@ -74,7 +83,9 @@ class Bench:
         # Once: it is a long stretch, and a sum over it already.
         for system, peer in self.peers.items():
             if system != RECORD:
-                yield Sample(0, IDLE, system, self._idle(peer))
+                groups = self.plan.idle_groups
+                yield Sample(0, IDLE_FEWER, system, self._idle(peer, groups // 4))
+                yield Sample(0, IDLE, system, self._idle(peer, groups))
 
     def _churn(self, number: int, peer: Peer) -> Iterator[Sample]:
         for size in self.plan.sizes:
@@ -91,9 +102,8 @@ class Bench:
     def _commit(self, peer: Peer, seconds: float) -> commits.Commits:
         return run_apart(_CELL_DEADLINE, commits.commit, peer, _COMMITTERS, seconds)
 
-    def _idle(self, peer: Peer) -> dict[str, Any]:
-        groups, seconds = self.plan.idle_groups, self.plan.idle_seconds
-        step = idle_members.idle
+    def _idle(self, peer: Peer, groups: int) -> dict[str, Any]:
+        step, seconds = idle_members.idle, self.plan.idle_seconds
         return asdict(
             run_apart(_CELL_DEADLINE, step, peer, groups, _IDLE_GROUP_SIZE, seconds)
         )
@@ -105,28 +115,16 @@ def measure(plan: Plan) -> dict[str, Any]:
     with ExitStack() as stack:
         temporary = tempfile.TemporaryDirectory(prefix="korvet-bench-")
         folder = Path(stack.enter_context(temporary))
-        peers = {system: _start(system, folder, stack) for system in plan.systems}
+        peers = {
+            system: stack.enter_context(opened(system, folder / system, SERVER_SETTINGS))
+            for system in plan.systems
+        }
         samples: list[Sample] = []
         for sample in Bench(plan=plan, peers=peers).rounds():
             samples.append(sample)
             _say(sample, plan)
-    found = summary.figures(samples)
-    verdicts = summary.judge(GROUP_TARGETS, samples, found, summary.GROUP_FAULTS)
-    return {
-        **begun,
-        "plan": asdict(plan),
-        "session_seconds": SESSION_SECONDS,
-        "targets": [verdict._asdict() for verdict in verdicts],
-        "figures": {path: figure._asdict() for path, figure in found.items()},
-        "samples": [sample._asdict() for sample in samples],
-    }
-
-
-def _start(system: str, folder: Path, stack: ExitStack) -> Peer:
-    if system == KAFKA:
-        return stack.enter_context(kafka(folder / system, SERVER_SETTINGS))
-    storage_format = system.partition("-")[2]
-    return stack.enter_context(korvet(folder / system, storage_format, SERVER_SETTINGS))
+    result = result_of(begun, plan, samples, GROUP_TARGETS, summary.GROUP_FAULTS)
+    return {**result, "session_seconds": SESSION_SECONDS}
 
 
 def _say(sample: Sample, plan: Plan) -> None:
@@ -157,27 +155,17 @@ def main() -> int:
     chosen = _arguments()
     plan = Plan(
         systems=tuple(chosen.systems),
-        rounds=chosen.rounds or (1 if chosen.quick else 5),
+        rounds=chosen.rounds or (1 if chosen.quick else 2),
         sizes=GROUP_SIZES,
         churns=3 if chosen.quick else 8,
         commit_seconds=2.0 if chosen.quick else 5.0,
         warm_up_seconds=15.0 if chosen.quick else 20.0,
         idle_groups=100,
-        idle_seconds=20.0 if chosen.quick else 30.0,
+        idle_seconds=20.0,
     )
     name = "quick-groups.json" if chosen.quick else "groups.json"
     out: Path = chosen.out or RESULTS / name
-    try:
-        result = measure(plan)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(group_grids(result))
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(partial(measure, plan), group_grids, out, check=chosen.check)
 
 
 if __name__ == "__main__":

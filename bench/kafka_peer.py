@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.peer import Peer, answers
-from bench.processes import PeerError, accepts, free_ports, running, wait_until
+from bench.processes import PeerError, free_ports, running, wait_until
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _POM: Final = ROOT / "bench/kafka/pom.xml"
@@ -51,7 +51,7 @@ def kafka(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[P
     log = folder / "kafka.log"
     bootstrap = f"127.0.0.1:{port}"
     with running([*java, "kafka.Kafka", properties], log) as broker:
-        wait_until(lambda: accepts(port) and answers(bootstrap), broker, log, 60.0)
+        wait_until(lambda: answers(bootstrap), broker, log, 60.0)
         yield Peer(name="kafka", bootstrap=bootstrap, roles={"broker": (broker.pid,)})
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import psutil
 
 from bench.peer import Peer, answers
-from bench.processes import PeerError, Roles, accepts, free_ports, running, wait_until
+from bench.processes import PeerError, Roles, free_ports, running, wait_until
 
 # What a command line contains, and the role it shows.
 _ROLES: Final = {
@@ -40,7 +40,7 @@ def korvet(
         command += ["--set", f"{name}={value}"]
     bootstrap = f"127.0.0.1:{port}"
     with running(command, log) as up:
-        wait_until(lambda: accepts(port) and answers(bootstrap), up, log, 60.0)
+        wait_until(lambda: answers(bootstrap), up, log, 60.0)
         yield Peer(
             name=f"korvet-{storage_format}", bootstrap=bootstrap, roles=_roles(up.pid)
         )

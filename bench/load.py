@@ -1,4 +1,4 @@
-"""Throughput through librdkafka: fill one partition, then read it from the beginning.
+"""Throughput through librdkafka: fill partitions, then read them from the beginning.
 
 The client runs on the same cores as the server, so it is kept as cheap as librdkafka's
 Python binding goes: records are made before the clock starts, handed over in batches and
@@ -10,8 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from confluent_kafka import (
     Consumer,
@@ -23,28 +22,22 @@ from confluent_kafka import (
 
 from bench import records
 from bench.peer import Peer
+from bench.points import Client, Point
 from bench.records import Losses
 from bench.stopwatch import Stopwatch
 
-_CHUNK: Final = 5_000
-# Enough that librdkafka always has full batches to send, little enough that its queue
-# stays in the processor's caches.
-_OUTSTANDING: Final = 100_000
+# Taken in one call.
+_TAKEN: Final = 5_000
 _FLUSH_DEADLINE = 120.0
 _STALL = 20.0
+_WAIT: Final = 0.1
 
-
-class Client(Enum):
-    """How a program hands records over and takes them."""
-
-    FAST = "many records a call"
-    PLAIN = "one record a call, as most programs do it"
-
+# The partition of a topic that a record goes to.
+Place: TypeAlias = tuple[str, int]
 
 _PRODUCER: Final[dict[str, str | int]] = {
-    "acks": 1,
     "linger.ms": 5,
-    "queue.buffering.max.messages": 2 * _OUTSTANDING,
+    "queue.buffering.max.messages": 1_000_000,
     "queue.buffering.max.kbytes": 1 << 20,
 }
 CONSUMER: Final[dict[str, str | int | bool]] = {
@@ -85,6 +78,7 @@ class Consumed:
 class _Record(NamedTuple):
     key: bytes | None
     value: bytes
+    headers: list[tuple[str, str | bytes | None]] | None
 
 
 class Deliveries:
@@ -105,25 +99,38 @@ class Deliveries:
         return self.succeeded + self.failures.total()
 
 
-def produce(
-    peer: Peer, topic: str, count: int, size: int, client: Client, key_size: int = 0
-) -> Produced:
-    """Send `count` records of `size` bytes to partition 0 and wait for every report."""
-    sent = [
-        _Record(records.key(number, key_size) if key_size else None, value)
-        for number, value in enumerate(records.values(count, size))
-    ]
+def places(topic: str, point: Point) -> list[Place]:
+    return [(topic, partition) for partition in range(point.partitions)]
+
+
+def produce(peer: Peer, into: Sequence[Place], count: int, point: Point) -> Produced:
+    """Send `count` records as the point says and wait for every report."""
+    sent = _records(count, point)
+    parts = list(point.deal.parts(count))
     deliveries = Deliveries()
-    producer = Producer({"bootstrap.servers": peer.bootstrap, **_PRODUCER})
-    producer.list_topics(topic, timeout=_FLUSH_DEADLINE)
-    hand_over = _in_batches if client is Client.FAST else _one_by_one
+    settings = {"acks": point.acks, "compression.type": point.compression, **_PRODUCER}
+    if point.turn > 1:
+        # Else batches would hold as many turns as have come round before they are sent.
+        settings["batch.num.messages"] = point.turn
+    producers = [
+        Producer({"bootstrap.servers": peer.bootstrap, **settings})
+        for _ in range(point.producers)
+    ]
+    for producer in producers:
+        for topic in {topic for topic, _ in into}:
+            producer.list_topics(topic, timeout=_FLUSH_DEADLINE)
+    hand_over = _in_batches if point.client is Client.FAST else _one_by_one
+    handed_over = 0
     with Stopwatch(peer.roles) as watch:
-        for start in range(0, count, _CHUNK):
-            while start - deliveries.total > _OUTSTANDING:
-                producer.poll(0.1)
-            hand_over(producer, topic, sent[start : start + _CHUNK], deliveries)
-            producer.poll(0)
-        left = producer.flush(_FLUSH_DEADLINE)
+        for part in parts:
+            while handed_over - deliveries.total > point.under_way:
+                _collect(producers, _WAIT)
+            chunk = sent[part.numbers]
+            place = into[part.partition]
+            hand_over(producers[part.producer], place, chunk, deliveries)
+            handed_over += len(chunk)
+            _collect(producers, 0)
+        left = sum(producer.flush(_FLUSH_DEADLINE) for producer in producers)
     return Produced(
         records=deliveries.succeeded,
         seconds=watch.seconds,
@@ -136,36 +143,66 @@ def produce(
     )
 
 
+def _records(count: int, point: Point) -> list[_Record]:
+    values = records.values(count, point.size, soft=point.soft)
+    return [
+        _Record(
+            records.key(number, point.key_size) if point.key_size else None,
+            value,
+            [*records.headers(number, point.headers)] if point.headers else None,
+        )
+        for number, value in enumerate(values)
+    ]
+
+
+def _collect(producers: Sequence[Producer], wait: float) -> None:
+    """Take delivery reports; of many producers, wait for none while another has some."""
+    for producer in producers:
+        producer.poll(wait / len(producers) ** 2)
+
+
 def _in_batches(
-    producer: Producer, topic: str, sent: Sequence[_Record], deliveries: Deliveries
+    producer: Producer, place: Place, sent: Sequence[_Record], deliveries: Deliveries
 ) -> None:
-    chunk = [{"key": key, "value": value} for key, value in sent]
-    producer.produce_batch(topic, chunk, partition=0, on_delivery=deliveries.report)
+    topic, partition = place
+    chunk = [{"key": key, "value": value} for key, value, _ in sent]
+    producer.produce_batch(topic, chunk, partition, on_delivery=deliveries.report)
 
 
+# Also the only way that takes headers.
 def _one_by_one(
-    producer: Producer, topic: str, sent: Sequence[_Record], deliveries: Deliveries
+    producer: Producer, place: Place, sent: Sequence[_Record], deliveries: Deliveries
 ) -> None:
-    for key, value in sent:
-        producer.produce(topic, value, key, partition=0, on_delivery=deliveries.report)
+    topic, partition = place
+    report = deliveries.report
+    for key, value, headers in sent:
+        if headers is None:
+            producer.produce(topic, value, key, partition, on_delivery=report)
+        else:
+            producer.produce(
+                topic, value, key, partition, on_delivery=report, headers=headers
+            )
 
 
-def consume(peer: Peer, topic: str, count: int, size: int, client: Client) -> Consumed:
-    """Read partition 0 from the beginning until `count` records are there."""
+def consume(peer: Peer, of: Sequence[Place], count: int, point: Point) -> Consumed:
+    """Read these partitions from the beginning until `count` records are there."""
     received: list[bytes] = []
     consumer = Consumer({"bootstrap.servers": peer.bootstrap, **CONSUMER})
-    consumer.list_topics(topic, timeout=_FLUSH_DEADLINE)
-    take = _many if client is Client.FAST else _one
+    for topic in {topic for topic, _ in of}:
+        consumer.list_topics(topic, timeout=_FLUSH_DEADLINE)
+    take = _many if point.client is Client.FAST else _one
     with Stopwatch(peer.roles) as watch:
-        consumer.assign([TopicPartition(topic, 0, 0)])
+        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in of])
         last = time.monotonic()
-        while len(received) < count and time.monotonic() - last < _STALL:
-            if taken := take(consumer, 1.0):
+        while (left := count - len(received)) > 0 and time.monotonic() - last < _STALL:
+            # No more than are left: for others it would wait, and that would be measured.
+            if taken := take(consumer, min(left, _TAKEN), 1.0):
                 received += taken
                 last = time.monotonic()
     # A record written twice shows only behind the ones that were asked for.
-    received += _many(consumer, 0.2)
+    received += _many(consumer, _TAKEN, 0.2)
     consumer.close()
+    sent = records.values(count, point.size, soft=point.soft)
     return Consumed(
         records=len(received),
         seconds=watch.seconds,
@@ -173,7 +210,7 @@ def consume(peer: Peer, topic: str, count: int, size: int, client: Client) -> Co
         client_busy=watch.client_busy,
         cpu_us=watch.cpu_us(count),
         peak_rss_mb=watch.peak_rss_mb,
-        losses=records.compare(records.values(count, size), received),
+        losses=records.compare(sent, received, point.deal),
     )
 
 
@@ -181,10 +218,10 @@ def consume(peer: Peer, topic: str, count: int, size: int, client: Client) -> Co
 # it as foreign, so these loops need not ask each message.
 
 
-def _many(consumer: Consumer, timeout: float) -> list[bytes]:
-    return [message.value() or b"" for message in consumer.consume(_CHUNK, timeout)]
+def _many(consumer: Consumer, most: int, timeout: float) -> list[bytes]:
+    return [message.value() or b"" for message in consumer.consume(most, timeout)]
 
 
-def _one(consumer: Consumer, timeout: float) -> list[bytes]:
+def _one(consumer: Consumer, _: int, timeout: float) -> list[bytes]:
     message = consumer.poll(timeout)
     return [] if message is None else [message.value() or b""]

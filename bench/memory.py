@@ -8,7 +8,6 @@ peak the result shows how much of it came in the second half.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import threading
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,16 +24,19 @@ from confluent_kafka import Producer
 
 from bench import load, machine, pressure
 from bench.korvet_peer import korvet
-from bench.load import Client
+from bench.memory_tables import memory_grids
 from bench.peer import Peer
+from bench.points import Point
 from bench.processes import PeerError, Roles, rss_mb, run_apart
-from bench.report import RESULTS, memory_grids, print_grids
+from bench.report import RESULTS
+from bench.results import keep
 
 # What gateway and storage may take on top of what they start with.
 BOUND_MB: Final = 512.0
 WATCHED: Final = ("gateway", "storage")
 FORMATS: Final = ("batch", "record")
 _SIZE: Final = 1000
+_FILLED: Final = Point(size=_SIZE)
 _DEADLINE: Final = 180.0
 _READERS: Final = 20
 _REQUESTS_EACH: Final = 100
@@ -216,7 +219,8 @@ def _flooded(peer: Peer, plan: Plan, name: str, hold: Callable[[], None]) -> Out
 @contextmanager
 def _filled_topic(peer: Peer, plan: Plan) -> Iterator[str]:
     with peer.topic() as topic:
-        run_apart(_DEADLINE, load.produce, peer, topic, plan.records, _SIZE, Client.FAST)
+        step, into = load.produce, load.places(topic, _FILLED)
+        run_apart(_DEADLINE, step, peer, into, plan.records, _FILLED)
         yield topic
 
 
@@ -271,22 +275,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where the JSON goes")
     chosen = parser.parse_args()
     plan = Plan(
-        seconds=6.0 if chosen.quick else 14.0,
+        seconds=6.0 if chosen.quick else 12.0,
         records=50_000 if chosen.quick else 200_000,
     )
     name = "quick-memory.json" if chosen.quick else "memory.json"
     out: Path = chosen.out or RESULTS / name
-    try:
-        result = measure(plan, tuple(chosen.formats))
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(memory_grids(result))
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(
+        partial(measure, plan, tuple(chosen.formats)), memory_grids, out, check=chosen.check
+    )
 
 
 if __name__ == "__main__":

@@ -25,10 +25,17 @@ T = TypeVar("T")
 Roles = Mapping[str, Sequence[int]]
 
 _STOP_GRACE = 15.0
+# Short, since the time until a system is ready is itself measured.
+_LOOK_AGAIN = 0.01
 
 
 class PeerError(RuntimeError):
     """A system under test did not start, or died."""
+
+
+def unwind_on_sigterm() -> None:
+    """Let a benchmark that is told to end stop its servers, as after Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def free_ports(count: int) -> list[int]:
@@ -95,7 +102,7 @@ def wait_until(
             what = f"exited with {code}" if code is not None else "is not ready in time"
             tail = log.read_text(errors="replace")[-3000:]
             raise PeerError(f"{child.args!r} {what}; its log ends with:\n{tail}")
-        time.sleep(0.1)
+        time.sleep(_LOOK_AGAIN)
 
 
 def accepts(port: int) -> bool:

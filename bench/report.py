@@ -1,8 +1,8 @@
-"""Results as tables: on the terminal after a run, and in README.md.
+"""Results as tables: on the terminal after a run, and in docs/benchmarks.md.
 
     python -m bench.report [--targets] [--check]
 
-Every number in README.md stands between two marks and is written there by this module from
+Every number on that page stands between two marks and is written there by this module from
 bench/results/*.json, so that none is typed by hand.
 """
 
@@ -16,157 +16,17 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from bench.cost_tables import cost_grids
 from bench.group_tables import group_grids
-from bench.summary import (
-    CONSUME,
-    END_TO_END,
-    KAFKA,
-    KEYED_PRODUCE,
-    PLAIN_CONSUME,
-    PLAIN_PRODUCE,
-    PRODUCE,
-    SMALL,
-    XADD,
-)
-from bench.tables import NONE, Figures, Grid, targets_grid
+from bench.memory_tables import memory_grids
+from bench.profile_tables import profile_grids
+from bench.speed_tables import speed_grids
+from bench.tables import TARGETS_HEADER, TARGETS_TITLE, Grid, targets_grid
 from bench.transaction_tables import transaction_grids
 
-_HERE: Final = Path(__file__).resolve().parent
-README: Final = _HERE / "README.md"
-RESULTS: Final = _HERE / "results"
-
-
-def speed_grids(result: Mapping[str, Any]) -> list[Grid]:
-    systems: list[str] = result["plan"]["systems"]
-    figures = Figures(result)
-    grids = [
-        _throughput(figures, systems, "Throughput", (PRODUCE, CONSUME)),
-        _throughput(
-            figures,
-            systems,
-            "Throughput, a client with one call a record",
-            (PLAIN_PRODUCE, PLAIN_CONSUME),
-        ),
-        _keyed(figures, systems),
-        _cpu(figures, systems),
-        _paced(figures, systems),
-        _memory(figures, systems),
-        targets_grid(result),
-    ]
-    return [grid for grid in grids if _says_something(grid)]
-
-
-def _says_something(grid: Grid) -> bool:
-    return any(cell != NONE for row in grid.rows for cell in row[1:])
-
-
-def _throughput(
-    figures: Figures, systems: Iterable[str], title: str, cells: Sequence[str]
-) -> Grid:
-    header = ["system"]
-    for what in ("produce", "consume"):
-        header += [f"{what}, k records/s", "share of Kafka", "share of XADD"]
-    rows = []
-    for system in systems:
-        row = [system]
-        for cell in cells:
-            rate = f"{cell}/{system}/rate"
-            row.append(figures.thousands(rate))
-            row += [figures.plain(f"{rate}/of/{base}") for base in (KAFKA, XADD)]
-        rows.append(row)
-    return Grid(f"{title}: median (least to most) over the rounds", header, rows)
-
-
-def _keyed(figures: Figures, systems: Iterable[str]) -> Grid:
-    rows = [
-        [system, figures.thousands(rate), figures.plain(f"{rate}/of/{XADD}")]
-        for system in systems
-        for rate in [f"{KEYED_PRODUCE}/{system}/rate"]
-        if figures.median(rate, 0) != NONE
-    ]
-    header = ["system", "produce, k records/s", "share of XADD with a key"]
-    return Grid("Throughput with 16-byte keys", header, rows)
-
-
-def _cpu(figures: Figures, systems: Iterable[str]) -> Grid:
-    rows = [
-        [
-            system,
-            cell,
-            figures.by_role(f"{cell}/{system}/cpu_us", 2),
-            figures.median(f"{cell}/{system}/client_busy", 2),
-        ]
-        for system in systems
-        for cell in (PRODUCE, CONSUME)
-        if figures.median(f"{cell}/{system}/rate", 0) != NONE
-    ]
-    header = ["system", "cell", "CPU µs a record", "busiest client thread"]
-    return Grid("Where the CPU goes", header, rows)
-
-
-def _paced(figures: Figures, systems: Iterable[str]) -> Grid:
-    header = ["system"]
-    for cell in ("end to end at 500/s", "5,000 one-record requests/s"):
-        header += [f"{cell}: p50 ms", "p99 ms", "max ms"]
-    header.append("requests/s held")
-    rows = [
-        [
-            system,
-            *(
-                figures.plain(f"{cell}/{system}/latency/{share}_ms")
-                for cell in (END_TO_END, SMALL)
-                for share in ("p50", "p99", "max")
-            ),
-            figures.plain(f"{SMALL}/{system}/rate", 0),
-        ]
-        for system in systems
-        if system != XADD
-    ]
-    return Grid("Latency from when a record was due", header, rows)
-
-
-def _memory(figures: Figures, systems: Iterable[str]) -> Grid:
-    rows = [
-        [system, *(figures.by_role(f"{cell}/{system}/peak_rss_mb", 0) for cell in cells)]
-        for cells in [(PRODUCE, CONSUME, SMALL)]
-        for system in systems
-        if system != XADD
-    ]
-    header = ["system", PRODUCE, CONSUME, "one-record requests"]
-    return Grid("Peak memory, MB", header, rows)
-
-
-def memory_grids(result: Mapping[str, Any]) -> list[Grid]:
-    rows = [
-        [
-            outcome["system"],
-            outcome["pressure"],
-            *(_course(outcome["memory"].get(role)) for role in ("gateway", "storage")),
-            _rounded(outcome["bystander_max_ms"]),
-            f"{outcome['acknowledged']:,}",
-            f"{outcome['lost']}, {outcome['duplicated']}, {outcome['failed']}",
-        ]
-        for outcome in result["outcomes"]
-    ]
-    course = "start, peak in the first half, in the second, after"
-    header = ["system", "pressure", f"gateway: {course}", f"storage: {course}"]
-    header += [
-        "slowest answer to another client, ms",
-        "acknowledged",
-        "lost, doubled, failed",
-    ]
-    return [Grid("Memory under pressure, MB", header, rows), targets_grid(result)]
-
-
-def _course(memory: Mapping[str, float] | None) -> str:
-    if memory is None:
-        return NONE
-    steps = ("start", "first_half_peak", "second_half_peak", "after")
-    return ", ".join(f"{memory[step]:.0f}" for step in steps)
-
-
-def _rounded(value: float | None) -> str:
-    return NONE if value is None else f"{value:.0f}"
+ROOT: Final = Path(__file__).resolve().parent.parent
+PAGE: Final = ROOT / "docs/benchmarks.md"
+RESULTS: Final = ROOT / "bench/results"
 
 
 def print_grids(grids: Iterable[Grid]) -> None:
@@ -180,10 +40,6 @@ def print_grids(grids: Iterable[Grid]) -> None:
         for row in grid.rows:
             table.add_row(*row, style="bold red" if row[-1] == "MISSED" else None)
         console.print(table)
-
-
-def print_speed(result: Mapping[str, Any]) -> None:
-    print_grids(speed_grids(result))
 
 
 def markdown(grids: Iterable[Grid]) -> str:
@@ -216,7 +72,7 @@ def filled(text: str, sections: Mapping[str, str]) -> str:
     for name, content in sections.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
         if text.count(begin) != 1 or text.count(end) != 1:
-            raise ValueError(f"README.md has not one section {name!r}")
+            raise ValueError(f"the page has not one section {name!r}")
         before, _, rest = text.partition(begin)
         after = rest.partition(end)[2]
         text = f"{before}{begin}{content}\n{end}{after}"
@@ -233,17 +89,37 @@ def kept_results() -> dict[str, Mapping[str, Any]]:
 
 
 def sections(results: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    return {
-        name: f"{origin(result)}\n\n{markdown(_SECTIONS[name](result))}"
+    """What stands between the marks: each result's tables, and the targets of all."""
+    return {"targets": markdown([_all_targets(results)])} | {
+        name: f"{origin(result)}\n\n{markdown(_without_targets(name, result))}"
         for name, result in results.items()
     }
 
 
+def _without_targets(name: str, result: Mapping[str, Any]) -> list[Grid]:
+    return [grid for grid in _SECTIONS[name](result) if grid.title != TARGETS_TITLE]
+
+
+def _all_targets(results: Mapping[str, Mapping[str, Any]]) -> Grid:
+    """Every run's targets; the kinds of fault that did not happen in one row each run."""
+    rows = []
+    for name, result in results.items():
+        none = [one for one in result["targets"] if one["bound"] == "= 0" and one["met"]]
+        shown = [one for one in result["targets"] if one not in none]
+        rows += [[name, *row] for row in targets_grid({"targets": shown}).rows]
+        if none:
+            kinds = f"{len(none)} kinds of fault that were looked for, in all measurements"
+            rows.append([name, kinds, "= 0", "0", "met"])
+    return Grid(TARGETS_TITLE, ["run", *TARGETS_HEADER], rows)
+
+
 _SECTIONS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Grid]]]] = {
     "speed": speed_grids,
-    "memory": memory_grids,
+    "costs": cost_grids,
+    "profile": profile_grids,
     "groups": group_grids,
     "transactions": transaction_grids,
+    "memory": memory_grids,
 }
 
 
@@ -253,16 +129,16 @@ def main() -> int:
         "--targets", action="store_true", help="exit 1 if a kept result misses a target"
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 if README.md is stale"
+        "--check", action="store_true", help="write nothing; exit 1 if the page is stale"
     )
     chosen = parser.parse_args()
     results = kept_results()
-    old = README.read_text()
+    old = PAGE.read_text()
     new = filled(old, sections(results))
     if not chosen.check:
-        README.write_text(new)
+        PAGE.write_text(new)
     elif new != old:
-        print("bench/README.md is out of date: run python -m bench.report")
+        print("docs/benchmarks.md is out of date: run python -m bench.report")
         return 1
     missed = [
         target["label"]

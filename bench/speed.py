@@ -2,44 +2,39 @@
 
     python -m bench.speed [--quick] [--check]
 
-All systems stay up for the whole run, and each round measures every one of them, in an
-order that turns, so that a slow minute of the machine falls on all alike.
+All systems stay up for the whole run, and each round measures every one of them at each
+point, in an order that turns, so that a slow minute of the machine falls on all alike.
 """
 
 import argparse
-import json
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from bench import load, machine, paced, redis_limit, summary
-from bench.kafka_peer import kafka
-from bench.korvet_peer import korvet
-from bench.load import Client
+from bench import kafka_tools, load, machine, paced, redis_limit, summary
 from bench.peer import Peer
-from bench.processes import PeerError, run_apart
+from bench.points import AXES, BASE, PAIRS, SHAPES, Point
+from bench.processes import run_apart
 from bench.redis_limit import RedisPeer
-from bench.report import print_speed
-from bench.summary import BATCH, KAFKA, RECORD, XADD, Sample
+from bench.report import RESULTS
+from bench.results import keep, result_of
+from bench.speed_tables import speed_grids
+from bench.summary import BATCH, CONSUME, KAFKA, PRODUCE, RECORD, XADD, XRANGE, Sample
+from bench.systems import opened, turned
 from bench.targets import END_TO_END_RATE, SMALL_REQUEST_RATE, TARGETS
 
-RESULTS: Final = Path(__file__).resolve().parent / "results"
 SYSTEMS: Final = (XADD, KAFKA, BATCH, RECORD)
-_SIZE: Final = 100
-_KEY_SIZE: Final = 16
 _CELL_DEADLINE: Final = 180.0
-# Which client fills and reads which cells.
-_CELLS: Final = {
-    Client.FAST: (summary.PRODUCE, summary.CONSUME),
-    Client.PLAIN: (summary.PLAIN_PRODUCE, summary.PLAIN_CONSUME),
-}
-
-T = TypeVar("T")
+# An entry a record: where a key and headers are fields of their own.
+_BY_RECORD: Final = (XADD, RECORD)
+# So many records of the larger sizes that a measurement moves about as many bytes.
+_MOST_BYTES: Final = 250_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +43,24 @@ class Plan:
 
     systems: tuple[str, ...]
     rounds: int
+    # How many of the rounds also measure the points along the axes.
+    axis_rounds: int
+    # Along the axes, half as many.
     records: int
     # Sent to each system once before the first round: the JVM compiles, pools fill.
     warm_up_records: int
+    # None of it where this is 0.
     paced_seconds: float
-    # Also clients with one call a record, and records with keys.
-    variants: bool
+    # Kafka's own perf tools, too.
+    java: bool
+
+    def points(self, number: int) -> tuple[Point, ...]:
+        along_the_axes = AXES if number < self.axis_rounds else ()
+        return (*PAIRS, *SHAPES, *along_the_axes)
+
+    def count(self, point: Point) -> int:
+        records = self.records // 2 if point in AXES else self.records
+        return min(records, _MOST_BYTES // point.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,83 +74,84 @@ class Bench:
     def rounds(self) -> Iterator[Sample]:
         self._warm_up()
         for number in range(self.plan.rounds):
-            for system in turned(self.plan.systems, number):
-                yield from self._throughput(number, system)
+            for point in self.plan.points(number):
+                for system in turned(measured_at(point, self.plan.systems), number):
+                    yield from self._throughput(number, system, point)
             for system in turned(tuple(self.peers), number):
                 yield from self._paced(number, self.peers[system])
+                if number < self.plan.axis_rounds and self.plan.java:
+                    yield from self._java(number, self.peers[system])
 
     def _warm_up(self) -> None:
         for peer in self.peers.values():
-            with peer.topic() as topic:
-                _apart(load.produce, peer, topic, self.plan.warm_up_records, Client.FAST)
-                _apart(load.consume, peer, topic, self.plan.warm_up_records, Client.FAST)
-                rate, seconds = SMALL_REQUEST_RATE, self.plan.paced_seconds
-                run_apart(
-                    _CELL_DEADLINE, paced.small_requests, peer, topic, rate, seconds, _SIZE
-                )
+            self._fill_and_read(peer, BASE, self.plan.warm_up_records)
+            for point in AXES if self.plan.axis_rounds else ():
+                # What the first of them compiles would be the others' advantage.
+                self._fill_and_read(peer, point, self.plan.count(point) // 10)
+            for _ in self._paced(0, peer):
+                pass
 
-    def _throughput(self, number: int, system: str) -> Iterator[Sample]:
-        count = self.plan.records
+    def _throughput(self, number: int, system: str, point: Point) -> Iterator[Sample]:
+        count = self.plan.count(point)
         if system == XADD:
-            yield from self._xadd(number)
+            yield from self._plain_redis(number, point, count)
             return
-        peer = self.peers[system]
-        clients = tuple(Client) if self.plan.variants else (Client.FAST,)
-        for client in clients:
-            produce, consume = _CELLS[client]
-            with peer.topic() as topic:
-                produced = _apart(load.produce, peer, topic, count, client)
-                yield Sample(number, produce, system, asdict(produced))
-                consumed = _apart(load.consume, peer, topic, count, client)
-                yield Sample(number, consume, system, asdict(consumed))
-        if system == RECORD and self.plan.variants:
-            with peer.topic() as topic:
-                step = partial(load.produce, key_size=_KEY_SIZE)
-                produced = _apart(step, peer, topic, count, Client.FAST)
-                yield Sample(number, summary.KEYED_PRODUCE, system, asdict(produced))
+        produced, consumed = self._fill_and_read(self.peers[system], point, count)
+        yield Sample(number, point.cell(PRODUCE), system, asdict(produced))
+        yield Sample(number, point.cell(CONSUME), system, asdict(consumed))
 
-    def _xadd(self, number: int) -> Iterator[Sample]:
+    def _fill_and_read(
+        self, peer: Peer, point: Point, count: int
+    ) -> tuple[load.Produced, load.Consumed]:
+        with peer.topic(point.partitions) as topic:
+            places = load.places(topic, point)
+            produced = run_apart(_CELL_DEADLINE, load.produce, peer, places, count, point)
+            consumed = run_apart(_CELL_DEADLINE, load.consume, peer, places, count, point)
+        return produced, consumed
+
+    def _plain_redis(self, number: int, point: Point, count: int) -> Iterator[Sample]:
         assert self.redis is not None
-        key_sizes = {summary.PRODUCE: 0}
-        if self.plan.variants:
-            key_sizes[summary.KEYED_PRODUCE] = _KEY_SIZE
-        for cell, key_size in key_sizes.items():
-            step = partial(redis_limit.xadd, key_size=key_size)
-            added = run_apart(_CELL_DEADLINE, step, self.redis, self.plan.records, _SIZE)
-            yield Sample(number, cell, XADD, asdict(added))
+        added = run_apart(_CELL_DEADLINE, redis_limit.xadd, self.redis, count, point)
+        yield Sample(number, point.cell(PRODUCE), XADD, asdict(added))
+        read = run_apart(_CELL_DEADLINE, redis_limit.xrange, self.redis, count, point)
+        yield Sample(number, point.cell(CONSUME), XRANGE, asdict(read))
 
     def _paced(self, number: int, peer: Peer) -> Iterator[Sample]:
-        seconds = self.plan.paced_seconds
+        if not self.plan.paced_seconds:
+            return
+        for cell, rate in (
+            (summary.END_TO_END, END_TO_END_RATE),
+            (summary.SMALL, SMALL_REQUEST_RATE),
+        ):
+            with peer.topic() as topic:
+                ended = run_apart(
+                    _CELL_DEADLINE,
+                    paced.end_to_end,
+                    peer,
+                    topic,
+                    rate,
+                    self.plan.paced_seconds,
+                    BASE.size,
+                    one_a_request=cell == summary.SMALL,
+                )
+            yield Sample(number, cell, peer.name, asdict(ended))
+
+    def _java(self, number: int, peer: Peer) -> Iterator[Sample]:
+        count = self.plan.records
         with peer.topic() as topic:
-            ended = run_apart(
-                _CELL_DEADLINE,
-                paced.end_to_end,
-                peer,
-                topic,
-                END_TO_END_RATE,
-                seconds,
-                _SIZE,
-            )
-            yield Sample(number, summary.END_TO_END, peer.name, asdict(ended))
-        with peer.topic() as topic:
-            rate = SMALL_REQUEST_RATE
-            small = run_apart(
-                _CELL_DEADLINE, paced.small_requests, peer, topic, rate, seconds, _SIZE
-            )
-            yield Sample(number, summary.SMALL, peer.name, asdict(small))
-            read = _apart(load.consume, peer, topic, int(rate * seconds), Client.FAST)
-            losses = {"losses": asdict(read.losses)}
-            yield Sample(number, summary.READ_BACK, peer.name, losses)
+            produced = kafka_tools.produce(peer, topic, count, BASE.size)
+            yield Sample(number, summary.JAVA_PRODUCE, peer.name, asdict(produced))
+            consumed = kafka_tools.consume(peer, topic, count)
+            yield Sample(number, summary.JAVA_CONSUME, peer.name, asdict(consumed))
 
 
-def _apart(
-    step: Callable[[Peer, str, int, int, Client], T],
-    peer: Peer,
-    topic: str,
-    count: int,
-    client: Client,
-) -> T:
-    return run_apart(_CELL_DEADLINE, step, peer, topic, count, _SIZE, client)
+def measured_at(point: Point, systems: Sequence[str]) -> tuple[str, ...]:
+    """Plain Redis knows only the shapes of records; some shapes only matter there."""
+    if point in SHAPES:
+        return tuple(system for system in systems if system in _BY_RECORD)
+    if point != point.shape:
+        return tuple(system for system in systems if system != XADD)
+    return tuple(systems)
 
 
 def measure(plan: Plan) -> dict[str, Any]:
@@ -158,33 +166,19 @@ def measure(plan: Plan) -> dict[str, Any]:
         for sample in bench.rounds():
             samples.append(sample)
             _say(sample, plan)
-    found = summary.figures(samples)
-    verdicts = summary.judge(TARGETS, samples, found)
-    return {
-        **begun,
-        "plan": asdict(plan),
-        "targets": [verdict._asdict() for verdict in verdicts],
-        "figures": {path: figure._asdict() for path, figure in found.items()},
-        "samples": [sample._asdict() for sample in samples],
-    }
+    return result_of(begun, plan, samples, TARGETS)
 
 
 def _start(plan: Plan, folder: Path, stack: ExitStack) -> Bench:
-    def start(system: str) -> Peer:
-        if system == KAFKA:
-            return stack.enter_context(kafka(folder / system))
-        return stack.enter_context(korvet(folder / system, system.partition("-")[2]))
-
     redis = None
     if XADD in plan.systems:
         redis = stack.enter_context(redis_limit.redis(folder / XADD))
-    peers = {system: start(system) for system in plan.systems if system != XADD}
+    peers = {
+        system: stack.enter_context(opened(system, folder / system))
+        for system in plan.systems
+        if system != XADD
+    }
     return Bench(plan=plan, peers=peers, redis=redis)
-
-
-def turned(systems: tuple[str, ...], by: int) -> tuple[str, ...]:
-    cut = by % len(systems) if systems else 0
-    return systems[cut:] + systems[:cut]
 
 
 def _say(sample: Sample, plan: Plan) -> None:
@@ -211,24 +205,15 @@ def main() -> int:
     chosen = _arguments()
     plan = Plan(
         systems=tuple(chosen.systems),
-        rounds=chosen.rounds or (2 if chosen.quick else 7),
-        records=chosen.records or (300_000 if chosen.quick else 1_000_000),
-        warm_up_records=100_000 if chosen.quick else 500_000,
-        paced_seconds=3.0 if chosen.quick else 6.0,
-        variants=not chosen.quick,
+        rounds=chosen.rounds or (1 if chosen.quick else 3),
+        axis_rounds=0 if chosen.quick else 2,
+        records=chosen.records or (300_000 if chosen.quick else 600_000),
+        warm_up_records=100_000 if chosen.quick else 300_000,
+        paced_seconds=2.0 if chosen.quick else 5.0,
+        java=not chosen.quick and shutil.which("java") is not None,
     )
     out: Path = chosen.out or RESULTS / ("quick.json" if chosen.quick else "speed.json")
-    try:
-        result = measure(plan)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_speed(result)
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(partial(measure, plan), speed_grids, out, check=chosen.check)
 
 
 if __name__ == "__main__":

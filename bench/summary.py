@@ -13,30 +13,44 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final, NamedTuple
 
+from bench.points import shape_cells
+
 KAFKA: Final = "kafka"
+# Plain Redis, adding and reading.
 XADD: Final = "xadd"
+XRANGE: Final = "xrange"
 BATCH: Final = "korvet-batch"
 RECORD: Final = "korvet-record"
 
+# With what differs from the base point behind it (bench.points).
 PRODUCE: Final = "produce"
 CONSUME: Final = "consume"
-# The same with a client that makes one call a record, as most programs do.
-PLAIN_PRODUCE: Final = "plain-produce"
-PLAIN_CONSUME: Final = "plain-consume"
-# With a key, which is one more field of an entry.
-KEYED_PRODUCE: Final = "keyed-produce"
 END_TO_END: Final = "end-to-end"
+# The same with one record a request, at a higher rate.
 SMALL: Final = "small-requests"
-# The read-back that looks for what the small requests lost; no measurement.
-READ_BACK: Final = "small-requests-read-back"
 
 IDLE: Final = "idle-members"
+# A quarter of the groups: what each of them costs.
+IDLE_FEWER: Final = "idle-members-fewer"
 COMMITS: Final = "offset-commits"
 
 TRANSACTIONS: Final = "transactions"
 
+# Kafka's own perf tools as the client.
+JAVA_PRODUCE: Final = "java-produce"
+JAVA_CONSUME: Final = "java-consume"
+
+START: Final = "start"
+FOOTPRINT: Final = "footprint"
+CONNECTIONS: Final = "idle-connections"
+METADATA: Final = "metadata"
+TOPICS: Final = "topics"
+
 # Fields that a round's other systems are compared in.
 _COMPARED: Final = ("rate", "again_s", "beyond_s")
+# The cells in which plain Redis adds, and reads, the same records.
+_ADDED: Final = shape_cells((PRODUCE, CONSUME), PRODUCE)
+_READ: Final = shape_cells((CONSUME,), CONSUME)
 
 
 # What must not happen, by the name under which a result counts it.
@@ -150,13 +164,16 @@ def _ratios(
 ) -> Iterator[tuple[str, dict[int, float]]]:
     for path, values in rounds.items():
         cell, system, field = path.split("/", 2)
-        if field not in _COMPARED or system in (KAFKA, XADD):
+        if field not in _COMPARED or system in (KAFKA, XADD, XRANGE):
             continue
-        # Plain Redis only adds; its rate is the measure for reading too.
-        added = KEYED_PRODUCE if cell == KEYED_PRODUCE else PRODUCE
-        bases = {KAFKA: f"{cell}/{KAFKA}/{field}", XADD: f"{added}/{XADD}/{field}"}
-        for base, base_path in bases.items():
-            below = rounds.get(base_path, {})
+        # What plain Redis adds is the measure for reading too.
+        bases = {
+            KAFKA: cell,
+            XADD: _ADDED.get(cell, cell),
+            XRANGE: _READ.get(cell, cell),
+        }
+        for base, base_cell in bases.items():
+            below = rounds.get(f"{base_cell}/{base}/{field}", {})
             shared = values.keys() & below.keys()
             if shared:
                 ratios = {one: values[one] / below[one] for one in shared}

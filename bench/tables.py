@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 NONE: Final = "-"
+TARGETS_TITLE: Final = "Targets"
+TARGETS_HEADER: Final = ("what", "bound", "measured", "")
 
 
 class Grid(NamedTuple):
@@ -54,7 +56,7 @@ def targets_grid(result: Mapping[str, Any]) -> Grid:
         ]
         for target in result["targets"]
     ]
-    return Grid("Targets", ["what", "bound", "measured", ""], rows)
+    return Grid(TARGETS_TITLE, TARGETS_HEADER, rows)
 
 
 def _outcome(target: Mapping[str, Any]) -> str:

@@ -7,23 +7,22 @@ whole run, as in bench.speed.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bench import machine, summary, transactional_load
-from bench.kafka_peer import kafka
-from bench.korvet_peer import korvet
+from bench import machine, transactional_load
 from bench.peer import Peer
-from bench.processes import PeerError, run_apart
-from bench.report import RESULTS, print_grids
-from bench.speed import turned
+from bench.processes import run_apart
+from bench.report import RESULTS
+from bench.results import keep, result_of
 from bench.summary import BATCH, KAFKA, RECORD, TRANSACTIONS, Sample
+from bench.systems import opened, turned
 from bench.targets import TRANSACTION_TARGETS
 from bench.transaction_tables import transaction_grids
 
@@ -63,26 +62,14 @@ def measure(plan: Plan) -> dict[str, Any]:
         temporary = tempfile.TemporaryDirectory(prefix="korvet-bench-")
         folder = Path(stack.enter_context(temporary))
         peers = {
-            system: stack.enter_context(
-                kafka(folder / system)
-                if system == KAFKA
-                else korvet(folder / system, system.partition("-")[2])
-            )
+            system: stack.enter_context(opened(system, folder / system))
             for system in plan.systems
         }
         samples: list[Sample] = []
         for sample in rounds(plan, peers):
             samples.append(sample)
             _say(sample, plan)
-    found = summary.figures(samples)
-    verdicts = summary.judge(TRANSACTION_TARGETS, samples, found)
-    return {
-        **begun,
-        "plan": asdict(plan),
-        "targets": [verdict._asdict() for verdict in verdicts],
-        "figures": {path: figure._asdict() for path, figure in found.items()},
-        "samples": [sample._asdict() for sample in samples],
-    }
+    return result_of(begun, plan, samples, TRANSACTION_TARGETS)
 
 
 def _say(sample: Sample, plan: Plan) -> None:
@@ -111,23 +98,13 @@ def main() -> int:
     chosen = _arguments()
     plan = Plan(
         systems=tuple(chosen.systems),
-        rounds=chosen.rounds or (2 if chosen.quick else 7),
+        rounds=chosen.rounds or (2 if chosen.quick else 5),
         records=200_000 if chosen.quick else 500_000,
         warm_up_records=100_000 if chosen.quick else 300_000,
     )
     name = "quick-transactions.json" if chosen.quick else "transactions.json"
     out: Path = chosen.out or RESULTS / name
-    try:
-        result = measure(plan)
-    except PeerError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print_grids(transaction_grids(result))
-    print(f"written to {out}")
-    missed = [target for target in result["targets"] if not target["met"]]
-    return 1 if chosen.check and missed else 0
+    return keep(partial(measure, plan), transaction_grids, out, check=chosen.check)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,12 @@ join, sync, send heartbeats and join again when told; what the leader assigns me
 """
 
 import asyncio
-import struct
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, Self, TypeVar
+from typing import Final
 
+from bench.wire import Wire
 from korvet.kafka.errors import ErrorCode
-from korvet.kafka.frames import decode_response, encode_request
-from korvet.kafka.message import Message
 from korvet.kafka.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -21,13 +19,10 @@ from korvet.kafka.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from korvet.kafka.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from korvet.kafka.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-R = TypeVar("R", bound=Message)
-
 HEARTBEAT_SECONDS: Final = 3.0
 # As clients have it by default.
 _SESSION_MS: Final = 45_000
 _REBALANCE_MS: Final = 60_000
-_CALL_DEADLINE: Final = 90.0
 _SETTLE_DEADLINE: Final = 120.0
 # Connections being opened at a time: a listener's queue is short.
 _OPENING: Final = 50
@@ -38,33 +33,6 @@ _NOT_YET: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
-
-
-class Wire:
-    """One connection, one request at a time."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._last_number = 0
-
-    @classmethod
-    async def open(cls, bootstrap: str) -> Self:
-        host, _, port = bootstrap.rpartition(":")
-        return cls(*await asyncio.open_connection(host, int(port)))
-
-    async def call(self, request: Message, response_type: type[R], version: int) -> R:
-        self._last_number += 1
-        self._writer.write(encode_request(self._last_number, request, version, "bench"))
-        async with asyncio.timeout(_CALL_DEADLINE):
-            (length,) = struct.unpack(">i", await self._reader.readexactly(4))
-            frame = await self._reader.readexactly(length)
-        number, response = decode_response(frame, response_type, version)
-        assert number == self._last_number
-        return response
-
-    def close(self) -> None:
-        self._writer.close()
 
 
 class Member:
