@@ -117,8 +117,8 @@ def _command(binary: RedisBinary, folder: Path, path: Path, port: int) -> list[s
         "appendonly": "yes",
         "appendfsync": "everysec",
         "save": "",
-        # The file is little more than the log itself, so that rewriting it gains little, and
-        # takes a core while it lasts; compressing what it writes was most of that.
+        # The file is little more than the log itself: rewriting it gains little, and
+        # takes a core while it lasts, most of that for compressing.
         "auto-aof-rewrite-min-size": "512mb",
         "rdbcompression": "no",
         "maxmemory-policy": "noeviction",
