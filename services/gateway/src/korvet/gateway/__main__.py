@@ -25,7 +25,7 @@ from korvet.gateway.storage_client import StorageClient
 from korvet.gateway.storage_link import StorageLink
 from korvet.gateway.transaction_client import TransactionClient
 from korvet.gateway.transaction_joins import TransactionJoins
-from korvet.runtime import logs, process
+from korvet.runtime import logs, process, telemetry
 from korvet.runtime.settings import load
 
 log = logging.getLogger("korvet.gateway")
@@ -122,7 +122,8 @@ def main() -> None:
         sys.exit(f"cannot listen on {where}: {error.strerror}")
     refusal = ""
     try:
-        process.run(lambda stop: serve(settings, sockets, stop))
+        with telemetry.exporting("gateway", os.environ):
+            process.run(lambda stop: serve(settings, sockets, stop))
     except* NodeIdTakenError as taken:
         # Not left from here: older Pythons 3.11 put even SystemExit into a group.
         refusal = str(taken.exceptions[0])
