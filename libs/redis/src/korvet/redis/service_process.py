@@ -8,7 +8,7 @@ from korvet.redis.server_check import UnsuitableRedisError
 from korvet.redis.settings import RedisServiceSettings
 from korvet.runtime import logs, process, telemetry
 from korvet.runtime.grpc_server import ListenError
-from korvet.runtime.metrics_server import serving_metrics
+from korvet.runtime.metrics_server import with_metrics
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def run_service(
     reason = None
     try:
         with telemetry.exporting(name, environ):
-            process.run(serve)
+            process.run(with_metrics(settings.metrics_address, serve))
     except* (UnsuitableRedisError, ListenError) as group:
         # What is raised in here, SystemExit too, would become part of a group.
         reason = group.exceptions[0]

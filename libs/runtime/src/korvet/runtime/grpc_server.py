@@ -14,6 +14,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from korvet.proto.runtime.v1 import stream_service_pb2, stream_service_pb2_grpc
+from korvet.runtime import process_metrics
 from korvet.runtime.grpc_channel import KEEPALIVE_OPTIONS, MESSAGE_OPTIONS
 from korvet.runtime.stream_addresses import Announcement, stream_listeners
 from korvet.runtime.stream_server import Method, StreamServer
@@ -87,6 +88,7 @@ class GrpcServer:
 
     async def set_serving(self, serving: bool) -> None:
         """Say in health whether the service can do its work now."""
+        process_metrics.set_ready(serving)
         status = (
             health_pb2.HealthCheckResponse.SERVING
             if serving

@@ -30,6 +30,11 @@ def exporting(service: str, environ: Mapping[str, str]) -> Iterator[None]:
     with ExitStack() as stack:
         if is_exported("traces", environ):
             stack.enter_context(_traces(resource(service)))
+        if is_exported("metrics", environ):
+            # Not at the top: without an endpoint the SDK is not even imported.
+            from korvet.runtime.metrics_export import exporting_metrics
+
+            stack.enter_context(exporting_metrics(resource(service), environ))
         yield
 
 

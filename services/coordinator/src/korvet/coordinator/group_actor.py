@@ -11,7 +11,7 @@ import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import hiredis
 
@@ -27,8 +27,18 @@ from korvet.coordinator.owned_store import NotOwnerError
 from korvet.coordinator.rebalance import Step
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.redis.lane import ConnectionLost, NotSent
+from korvet.runtime import metrics
 
 log = logging.getLogger(__name__)
+
+_rebalances: Final = metrics.counter(
+    "korvet.group.rebalances",
+    unit="{rebalance}",
+    description="Generations that groups have begun, that of a group that has lost its last"
+    " member included.",
+    attributes=("messaging.consumer.group.name",),
+    limit=metrics.NAMES_SHOWN,
+)
 
 _Answer = TypeVar("_Answer")
 _Event: TypeAlias = Callable[[Group, float], Step[_Answer]]
@@ -222,12 +232,15 @@ class GroupActor:
         if not rules.is_transition(self.group, group):
             self._stored = replace(self._stored, group=group)
             return
+        generation = self.group.generation
         try:
             self._stored = await self._store.save(self._stored, group)
         except (NotOwnerError, NotSent, ConnectionLost, hiredis.ReplyError) as error:
             log.warning("group %s could not be saved: %r", group.group_id, error)
             self.close(error)
             raise
+        if group.generation != generation:
+            _rebalances.of(group.group_id).value += 1
         # It may have lost its lease meanwhile, and everybody may have been told so.
         self._check_open()
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
-from korvet.gateway.answers import Answers, Slot
+from korvet.gateway.answers import TRANSFERRED, Answers, Slot
 from korvet.gateway.dispatch import UnanswerableError, dispatch
 from korvet.gateway.fetch_memory import ConnectionFetches, FetchBudget
 from korvet.gateway.frame_splitter import FrameSplitter
@@ -25,6 +25,8 @@ from korvet.kafka.message import Message
 log = logging.getLogger(__name__)
 
 Handlers: TypeAlias = Mapping[int, Handler[Any, Any]]
+
+_received: Final = TRANSFERRED.of("receive")
 
 # Until clients authenticate, they are all the same to us; the name is Kafka's.
 _ANONYMOUS: Final = "User:ANONYMOUS"
@@ -128,6 +130,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._touch()
+        _received.value += len(data)
         self._splitter.feed(data)
         self._read_on()
 

@@ -14,9 +14,17 @@ from korvet.gateway.connection import Connection, Limits, Shared
 from korvet.gateway.fetch_memory import FetchBudget
 from korvet.gateway.handler import Handler, Node
 from korvet.gateway.request_memory import RequestBudget
+from korvet.runtime import metrics
 from korvet.runtime.logs import LimitedLog
 
 log = logging.getLogger(__name__)
+
+_opened: Final = metrics.counter(
+    "korvet.gateway.connections.opened",
+    unit="{connection}",
+    description="Connections that Kafka clients have opened; refused: there were too many.",
+    attributes=("korvet.outcome",),
+)
 
 _BACKLOG: Final = 1024
 _SWEEPS_PER_IDLE_TIME: Final = 4
@@ -148,8 +156,10 @@ class KafkaServer:
             self.complain(
                 "%d connections are open; another is refused", self._max_connections
             )
+            _opened.of("refused").value += 1
             return False
         self._connections.add(connection)
+        _opened.of("accepted").value += 1
         self._last_closed.clear()
         return True
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 import grpc
@@ -12,6 +13,7 @@ from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import InvalidRequestError
 from korvet.runtime.intake import Intake
 from korvet.runtime.outbox import Outbox
+from korvet.storage import log_metrics
 from korvet.storage.append_rules import (
     NewRecord,
     Prepared,
@@ -113,7 +115,7 @@ class AppendCalls:
                 answers.put(index, Appended(error=ErrorCode.UNKNOWN_SERVER_ERROR))
                 continue
             await self._appender.ready(target, confirm_by)
-            done = self._done(answers, index, topic, unknown_topic(append.topic))
+            done = self._done(answers, index, topic, unknown_topic(append.topic), prepared)
             self._appender.submit(target, prepared, confirm_by, done)
 
     async def _find_topics(
@@ -126,11 +128,21 @@ class AppendCalls:
             return [KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(appends)
 
     def _done(
-        self, answers: "_Answers", index: int, topic: Topic, if_unknown: ErrorCode
+        self,
+        answers: "_Answers",
+        index: int,
+        topic: Topic,
+        if_unknown: ErrorCode,
+        prepared: Prepared,
     ) -> Callable[[Appended], None]:
         # It must not hold the request: any part of that keeps its whole frame in memory,
         # which nobody counts any more once the lane has what is to be sent.
+        started, records, size = perf_counter(), prepared.record_count, prepared.size
+
         def done(appended: Appended) -> None:
+            log_metrics.appended(
+                topic.name, records, size, appended.error, perf_counter() - started
+            )
             if appended.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 self._lookup.is_stale(topic)
                 appended = Appended(error=if_unknown)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from korvet.kafka.errors import ErrorCode
 from korvet.redis.keys import Keys
+from korvet.storage import log_metrics
 from korvet.storage.partition_read import NOTHING, ReadResult, ReadTarget
 from korvet.storage.reader import Reader
 from korvet.storage.wakeups import Listener, Wakeups
@@ -35,6 +36,21 @@ class ParkedReads:
         max_bytes: int,
         decoded: bool = False,
         turn: Turn = nullcontext,
+    ) -> list[ReadResult]:
+        results = await self._read(
+            targets, max_wait, min_bytes, max_bytes, decoded, turn
+        )
+        log_metrics.read(targets, results)
+        return results
+
+    async def _read(
+        self,
+        targets: Sequence[ReadTarget],
+        max_wait: float,
+        min_bytes: int,
+        max_bytes: int,
+        decoded: bool,
+        turn: Turn,
     ) -> list[ReadResult]:
         # As in Kafka: nobody waits for more than may be returned.
         min_bytes = min(min_bytes, max_bytes)
