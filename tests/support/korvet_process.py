@@ -170,7 +170,10 @@ def _storage(
         f"storage-{number}",
         "korvet.storage",
         address=address,
-        environ=settings.storage_environ(redis_url=redis_url, addresses=[address]),
+        environ={
+            **settings.storage_environ(redis_url=redis_url, addresses=[address]),
+            **_metrics("STORAGE"),
+        },
         folder=folder,
         is_ready=is_serving,
     )
@@ -194,7 +197,11 @@ def _coordinator(
         f"coordinator-{number}",
         "korvet.coordinator",
         address=address,
-        environ={**server_settings.EMBEDDED_DEFAULTS, **environ},
+        environ={
+            **server_settings.EMBEDDED_DEFAULTS,
+            **environ,
+            **_metrics("COORDINATOR"),
+        },
         folder=folder,
         is_ready=is_serving,
     )
@@ -218,10 +225,18 @@ def _gateway(
         f"gateway-{number}",
         "korvet.gateway",
         address=f"127.0.0.1:{port}",
-        environ={**environ, "KORVET_GATEWAY_NODE_ID": str(number + 1)},
+        environ={
+            **environ,
+            "KORVET_GATEWAY_NODE_ID": str(number + 1),
+            **_metrics("GATEWAY"),
+        },
         folder=folder,
         is_ready=lists_brokers,
     )
+
+
+def _metrics(service: str) -> dict[str, str]:
+    return {f"KORVET_{service}_METRICS_ADDRESS": f"127.0.0.1:{free_port()}"}
 
 
 def is_serving(address: str) -> bool:

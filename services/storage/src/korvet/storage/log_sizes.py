@@ -46,7 +46,7 @@ _SUMS: Final = (
         metrics.gauge(
             "korvet.topic.bytes",
             unit="By",
-            description="Their bytes, as the log counts them. The same from every storage.",
+            description="Bytes that are in the log. The same from every storage.",
             attributes=(TOPIC,),
             limit=metrics.NAMES_SHOWN,
         ),
@@ -68,7 +68,7 @@ _SUMS: Final = (
         metrics.counter(
             "korvet.topic.trimmed.bytes",
             unit="By",
-            description="Their bytes. The same from every storage.",
+            description="Bytes that were deleted with them. The same from every storage.",
             attributes=(TOPIC,),
             limit=metrics.NAMES_SHOWN,
         ),
