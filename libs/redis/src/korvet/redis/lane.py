@@ -18,6 +18,7 @@ from typing import Final
 
 import hiredis
 
+from korvet.redis.command_spans import CommandSpans, name_script
 from korvet.redis.connection import RedisConnection, address_of, open_connection
 from korvet.redis.connection import Reply as Reply
 from korvet.redis.greeting import Argument, greet
@@ -26,6 +27,7 @@ from korvet.redis.lane_metrics import LaneMetrics
 from korvet.redis.rights import MissingRightsError, Rights, is_denial
 from korvet.redis.script import Script
 from korvet.runtime.metrics import Distribution
+from korvet.runtime.tracing import current
 from redis.asyncio.connection import parse_url
 
 log = logging.getLogger(__name__)
@@ -95,6 +97,9 @@ class Lane:
         # What EVALSHA takes on this lane, by the script's name.
         self.digests: Final = {script.name: script.digest for script in scripts}
         self._metrics = LaneMetrics(name, scripts)
+        self._spans = CommandSpans(self._options)
+        for script in scripts:
+            name_script(script.digest.decode(), script.name)
         self._connection: RedisConnection | None = None
         self._waiting: deque[_Command] = deque()
         self._sent: deque[_Command] = deque()
@@ -123,6 +128,8 @@ class Lane:
     def send(self, *arguments: Argument) -> "asyncio.Future[Reply]":
         """Send a command; its future gets the reply (an error reply as exception)."""
         future: asyncio.Future[Reply] = self._loop.create_future()
+        if (asking := current.get()) is not None:
+            self._spans.follow(asking, arguments, future)
         if not self.connected:
             _fail(future, NotSent(f"{self._name}: not connected to Redis"))
             return future

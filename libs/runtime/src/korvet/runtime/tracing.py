@@ -22,7 +22,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-Attributes: TypeAlias = Mapping[str, str | int | float | bool | list[str]]
+Attribute: TypeAlias = str | int | float | bool | list[str]
 
 # A request about thousands of partitions is as many commands: these are enough to see what
 # it does, and the rest is counted.
@@ -61,7 +61,7 @@ class Work:
     def child(
         self,
         name: str,
-        attributes: Attributes | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
         *,
         kind: SpanKind = SpanKind.INTERNAL,
     ) -> "Work | None":

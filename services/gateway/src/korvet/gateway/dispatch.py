@@ -4,15 +4,18 @@ A refusal (KafkaError) and a bug both become the API's own error response. Where
 none, or no such API or version is served, the client is hung up on, as Kafka does.
 """
 
+import asyncio
 import logging
 from time import perf_counter
 from typing import Any, Final
 
 from korvet.gateway.handler import Handler, RequestContext
+from korvet.gateway.request_spans import begin_request, end_refused, end_request
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.kafka.first_error import first_error
 from korvet.kafka.message import Message
-from korvet.runtime import metrics
+from korvet.runtime import metrics, tracing
+from korvet.runtime.tracing import Work
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +31,40 @@ _duration: Final = metrics.histogram(
 class UnanswerableError(Exception):
     """The client cannot be given an answer that it understands: hang up."""
 
+    def __init__(self, api: str, refusal: KafkaError) -> None:
+        super().__init__(f"{api}: {refusal}")
+        self.code = refusal.code
+
 
 async def dispatch(
     handler: Handler[Any, Any], request: Message, context: RequestContext
 ) -> Message | None:
     """Answer a request; None where it has no answer (Produce with acks=0)."""
+    if tracing.is_on() and (work := begin_request(handler, request, context)) is not None:
+        return await _traced(work, handler, request, context)
+    return await _answer(handler, request, context)
+
+
+async def _traced(
+    work: Work, handler: Handler[Any, Any], request: Message, context: RequestContext
+) -> Message | None:
+    try:
+        with work:
+            answer = await _answer(handler, request, context)
+    except UnanswerableError as error:
+        end_refused(work, error.code)
+        raise
+    except asyncio.CancelledError:
+        # The client has gone.
+        work.end("cancelled", is_failure=False)
+        raise
+    end_request(work, answer)
+    return answer
+
+
+async def _answer(
+    handler: Handler[Any, Any], request: Message, context: RequestContext
+) -> Message | None:
     started = perf_counter()
     try:
         answer: Message | None = await handler.handle(request, context)
@@ -50,7 +82,7 @@ async def dispatch(
     _measure(handler, started, refusal.code)
     refused: Message | None = handler.refuse(request, refusal, context.api_version)
     if refused is None:
-        raise UnanswerableError(f"{handler.request_type.__name__}: {refusal}")
+        raise UnanswerableError(handler.request_type.__name__, refusal)
     return refused
 
 

@@ -13,6 +13,7 @@ from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import InvalidRequestError
 from korvet.runtime.intake import Intake
 from korvet.runtime.outbox import Outbox
+from korvet.runtime.rpc_spans import begin_in_frame, method_name, when_answered
 from korvet.storage import log_metrics
 from korvet.storage.append_rules import (
     NewRecord,
@@ -27,6 +28,9 @@ from korvet.storage.topic import Topic
 from korvet.storage.topic_lookup import TopicLookup, unknown_topic
 
 log = logging.getLogger(__name__)
+
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["StorageService"]
+_APPEND: Final = method_name(_SERVICE.methods_by_name["Append"])
 
 # Of one stream: calls that are not answered yet.
 _MAX_OPEN_CALLS: Final = 4096
@@ -70,7 +74,12 @@ class AppendCalls:
             for call in frame.calls:
                 await outbox.room()
                 outbox.opened()
-                await self._submit(call.request, answer(call.call))
+                finish = answer(call.call)
+                if call.traceparent and (work := begin_in_frame(_APPEND, call.traceparent)):
+                    with work:
+                        await self._submit(call.request, when_answered(work, finish))
+                else:
+                    await self._submit(call.request, finish)
 
         invalid: Exception | None = None
         try:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from korvet.kafka.errors import ErrorCode
 from korvet.redis.keys import Keys
+from korvet.runtime.waiting import begin_wait
 from korvet.storage import log_metrics
 from korvet.storage.partition_read import NOTHING, ReadResult, ReadTarget
 from korvet.storage.reader import Reader
@@ -37,9 +38,7 @@ class ParkedReads:
         decoded: bool = False,
         turn: Turn = nullcontext,
     ) -> list[ReadResult]:
-        results = await self._read(
-            targets, max_wait, min_bytes, max_bytes, decoded, turn
-        )
+        results = await self._read(targets, max_wait, min_bytes, max_bytes, decoded, turn)
         log_metrics.read(targets, results)
         return results
 
@@ -88,12 +87,15 @@ class ParkedReads:
         is_late = False
         while not is_late and not _enough(results, min_bytes):
             missing = min_bytes - sum(result.size for result in results)
+            waiting = begin_wait("records")
             try:
                 async with asyncio.timeout_at(deadline):
                     await news.wait(targets, results, missing)
             except TimeoutError:
                 # What has come until now is returned, be it too little.
                 is_late = True
+            if waiting is not None:
+                waiting.end("time" if is_late else "append")
             async with turn():
                 again = news.take()
                 for index in again:

@@ -18,6 +18,7 @@ from korvet.redis.client import connect
 from korvet.redis.keys import Keys
 from korvet.runtime.grpc_server import GrpcServer
 from korvet.runtime.stream_server import Method
+from korvet.storage.call_spans import DESCRIBE
 from korvet.storage.catalogue import Catalogue
 from korvet.storage.changes import ChangeFollower
 from korvet.storage.cluster_calls import ClusterCalls
@@ -103,6 +104,7 @@ class StorageServer:
                 f"/{_SERVICE}/ReadStream": Method(self._service.ReadStream, pb.ReadFrame),
             },
             stream_port=settings.stream_port,
+            describe=DESCRIBE,
         )
         add_StorageServiceServicer_to_server(self._service, self._server.grpc)
         self._loaded = asyncio.Event()

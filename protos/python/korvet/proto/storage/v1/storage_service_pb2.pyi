@@ -940,8 +940,11 @@ class AppendCall(_message.Message):
 
     CALL_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
+    TRACEPARENT_FIELD_NUMBER: _builtins.int
     call: _builtins.int
     """The caller's number for this call, unique on its stream."""
+    traceparent: _builtins.str
+    """W3C's, of the span that made this call; empty where nobody records it."""
     @_builtins.property
     def request(self) -> Global___AppendRequest: ...
     def __init__(
@@ -949,10 +952,11 @@ class AppendCall(_message.Message):
         *,
         call: _builtins.int = ...,
         request: Global___AppendRequest | None = ...,
+        traceparent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "request", b"request"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "request", b"request", "traceparent", b"traceparent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1494,7 +1498,10 @@ class ReadCall(_message.Message):
 
     CALL_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
+    TRACEPARENT_FIELD_NUMBER: _builtins.int
     call: _builtins.int
+    traceparent: _builtins.str
+    """As in AppendCall."""
     @_builtins.property
     def request(self) -> Global___ReadRequest: ...
     def __init__(
@@ -1502,10 +1509,11 @@ class ReadCall(_message.Message):
         *,
         call: _builtins.int = ...,
         request: Global___ReadRequest | None = ...,
+        traceparent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "request", b"request"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "request", b"request", "traceparent", b"traceparent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
