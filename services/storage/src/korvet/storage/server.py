@@ -24,6 +24,7 @@ from korvet.storage.changes import ChangeFollower
 from korvet.storage.cluster_calls import ClusterCalls
 from korvet.storage.cluster_feed import ClusterFeed
 from korvet.storage.deletion import DeletionCleaner
+from korvet.storage.diagnosis import Diagnosis
 from korvet.storage.gateways import GatewayRegistry
 from korvet.storage.messages import TopicDescriber
 from korvet.storage.partition_logs import PartitionLogs
@@ -90,6 +91,7 @@ class StorageServer:
                 gateways=gateways,
                 producer_ids=ProducerIds(self._redis, keys),
                 server=self._check,
+                diagnosis=Diagnosis(self._redis, _address(url)),
                 settings=described(settings),
             ),
             logs=self._logs,
