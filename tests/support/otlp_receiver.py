@@ -48,6 +48,11 @@ class ReceivedSpan:
     links: Sequence[SpanLink]
 
     @property
+    def is_call(self) -> bool:
+        """Whether it asks another service."""
+        return self.kind == "client" and "rpc.method" in self.attributes
+
+    @property
     def seconds(self) -> float:
         return (self.end - self.start) / 1e9
 
@@ -57,6 +62,12 @@ class Trace:
     """The spans of one trace, and who is whose parent."""
 
     spans: list[ReceivedSpan] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each call to another service has been served."""
+        asked = [each for each in self.spans if each.is_call]
+        return all(map(self.children, asked))
 
     def children(self, parent: ReceivedSpan) -> list[ReceivedSpan]:
         found = [span for span in self.spans if span.parent_id == parent.span_id]
@@ -70,8 +81,9 @@ class Trace:
         )
 
     def find(self, name: str) -> ReceivedSpan:
-        (found,) = [span for span in self.spans if span.name == name]
-        return found
+        """The last one of this name."""
+        named = [span for span in self.spans if span.name == name]
+        return max(named, key=lambda span: span.start)
 
 
 Tree = tuple[str, list[Any]]
@@ -149,10 +161,20 @@ class OtlpReceiver:
             ), f"only {sorted({(span.service, span.name) for span in self.spans})}"
             return [span for span in self.spans if what(span)]
 
-    def trace_of(self, span: ReceivedSpan, *, spans: int) -> Trace:
-        """The trace that a span is part of, once it has so many of them."""
-        found = self.wait_for(lambda each: each.trace_id == span.trace_id, count=spans)
-        return Trace(found)
+    def trace_of(self, span: ReceivedSpan) -> Trace:
+        """The trace that a span is part of, once every service has told its part.
+
+        What a service was asked for ends before the call that asks for it, and what it did
+        for that ends before. So nothing is missing once each call has its other side.
+        """
+
+        def found() -> Trace:
+            same = [each for each in self.spans if each.trace_id == span.trace_id]
+            return Trace(same)
+
+        with self._changed:
+            assert self._changed.wait_for(lambda: found().is_whole, _PATIENCE), found()
+            return found()
 
 
 class _Traces(trace_grpc.TraceServiceServicer):

@@ -95,7 +95,7 @@ class ParkedReads:
                 # What has come until now is returned, be it too little.
                 is_late = True
             if waiting is not None:
-                waiting.end("time" if is_late else "append")
+                waiting.end("time" if is_late else news.kind)
             async with turn():
                 again = news.take()
                 for index in again:
@@ -163,6 +163,12 @@ class _News:
                 return
             self._changed.clear()
             await self._changed.wait()
+
+    @property
+    def kind(self) -> str:
+        """What was heard, for whoever wants to know why a read went on."""
+        is_append = any(heard is not None for heard in self._heard.values())
+        return "append" if is_append else "subscription"
 
     def take(self) -> list[int]:
         """The partitions to read again."""
