@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 Signal = Literal["traces", "metrics"]
 
 # An exporter that cannot be reached must not keep a process that is told to stop.
-_FLUSH_SECONDS: Final = 3.0
+_FLUSH_SECONDS: Final = 2.0
 
 
 @contextmanager
