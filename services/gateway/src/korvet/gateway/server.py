@@ -73,6 +73,7 @@ class KafkaServer:
         self._connections: set[Connection] = set()
         self._last_closed = asyncio.Event()
         self._complaints = LimitedLog(log)
+        self._ends = LimitedLog(log)
         self._listeners: list[asyncio.Server] = []
         self._shared = Shared(
             owner=self,
@@ -126,7 +127,7 @@ class KafkaServer:
             moment = loop.time() - self._max_idle
             for connection in list(self._connections):
                 if connection.is_idle_since(moment):
-                    connection.abort()
+                    connection.abort("nothing has happened on it for too long")
 
     async def drain(self, deadline: float) -> None:
         """Accept no more, and give requests under way `deadline` seconds."""
@@ -144,7 +145,7 @@ class KafkaServer:
         except TimeoutError:
             log.warning("%d requests were not finished in time", len(self._shared.tasks))
         for connection in list(self._connections):
-            connection.abort()
+            connection.abort("the gateway is stopping")
         for task in list(self._shared.tasks):
             task.cancel()
         await asyncio.gather(*self._shared.tasks, return_exceptions=True)
@@ -175,7 +176,12 @@ class KafkaServer:
         if size > 0 and self._buffered > self._max_buffered:
             worst = max(self._connections, key=lambda connection: connection.bytes_buffered)
             self.complain("unfinished requests take too much memory; closing the largest")
-            worst.abort()
+            worst.abort("its unfinished request took too much memory")
 
     def complain(self, message: str, *args: object) -> None:
         self._complaints.warning(message, *args)
+
+    def note_end(self, level: int, message: str, *args: object) -> None:
+        # What is not logged must not count towards the limit.
+        if log.isEnabledFor(level):
+            self._ends.log(level, message, *args)
