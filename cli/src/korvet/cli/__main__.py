@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from korvet.cli import consume, doctor, groups, produce, topics, transactions, up
+from korvet.cli import consume, doctor, groups, produce, top, topics, transactions, up
 from korvet.cli.failure import Failure
 from korvet.cli.terminal import console, print_failure
 
@@ -45,6 +45,7 @@ app.add_typer(transactions.app)
 app.command()(produce.produce)
 app.command()(consume.consume)
 app.command()(doctor.doctor)
+app.command()(top.top)
 
 
 def _check_arguments() -> None:
