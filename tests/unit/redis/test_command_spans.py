@@ -6,37 +6,33 @@ from typing import Any
 
 import hiredis
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 
 from korvet.redis.command_spans import CommandSpans, end_command, name_script
 from korvet.runtime import tracing
 from korvet.runtime.tracing import Work
+from tests.support.recorded_spans import RecordedSpans
 
 SECRET = b"a secret"
 
 
 @pytest.fixture
-def exporter() -> Iterator[InMemorySpanExporter]:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracing.install(provider.get_tracer("test"))
-    yield exporter
-    tracing.uninstall()
+def recorded() -> Iterator[RecordedSpans]:
+    spans = RecordedSpans()
+    with spans.recording():
+        yield spans
 
 
 @pytest.fixture
-def asking(exporter: InMemorySpanExporter) -> Work:
+def asking(recorded: RecordedSpans) -> Work:
     work = tracing.begin("request")
     assert work is not None
     return work
 
 
 def record(
-    exporter: InMemorySpanExporter,
+    recorded: RecordedSpans,
     asking: Work,
     *arguments: bytes | str | int,
     options: Mapping[str, Any] | None = None,
@@ -45,7 +41,7 @@ def record(
     work = CommandSpans(options or {}).begin(asking, arguments)
     assert work is not None
     end_command(work, error)
-    (span,) = exporter.get_finished_spans()
+    (span,) = recorded.all
     assert SECRET.decode() not in span.to_json()
     return span
 
@@ -67,7 +63,7 @@ def record(
     ],
 )
 def test_a_command_tells_its_name_and_its_keys(
-    exporter: InMemorySpanExporter,
+    recorded: RecordedSpans,
     asking: Work,
     arguments: Sequence[bytes | str | int],
     name: str,
@@ -75,7 +71,7 @@ def test_a_command_tells_its_name_and_its_keys(
 ) -> None:
     name_script("a1b2", "appends")
 
-    span = record(exporter, asking, *arguments)
+    span = record(recorded, asking, *arguments)
 
     assert span.name == name
     assert list((span.attributes or {})["korvet.redis.keys"]) == keys  # type: ignore[arg-type]
@@ -92,12 +88,12 @@ def test_a_command_tells_its_name_and_its_keys(
     ],
 )
 def test_a_command_tells_where_it_went(
-    exporter: InMemorySpanExporter,
+    recorded: RecordedSpans,
     asking: Work,
     options: Mapping[str, Any],
     place: Mapping[str, Any],
 ) -> None:
-    span = record(exporter, asking, "PING", options=options)
+    span = record(recorded, asking, "PING", options=options)
 
     told = span.attributes or {}
     assert place.items() <= told.items()
@@ -105,11 +101,11 @@ def test_a_command_tells_where_it_went(
 
 
 def test_an_error_tells_rediss_word_for_it_and_not_what_it_quotes(
-    exporter: InMemorySpanExporter, asking: Work
+    recorded: RecordedSpans, asking: Work
 ) -> None:
     refused = hiredis.ReplyError(f"WRONGTYPE against {SECRET.decode()}")
 
-    span = record(exporter, asking, "GET", "key", error=refused)
+    span = record(recorded, asking, "GET", "key", error=refused)
 
     assert (span.attributes or {})["db.response.status_code"] == "WRONGTYPE"
     assert (span.attributes or {})["error.type"] == "WRONGTYPE"
@@ -117,22 +113,22 @@ def test_an_error_tells_rediss_word_for_it_and_not_what_it_quotes(
 
 
 def test_a_script_that_has_to_be_sent_first_is_no_failure(
-    exporter: InMemorySpanExporter, asking: Work
+    recorded: RecordedSpans, asking: Work
 ) -> None:
     missing = hiredis.ReplyError("NOSCRIPT No matching script.")
 
-    span = record(exporter, asking, "EVALSHA", "a1b2", 0, error=missing)
+    span = record(recorded, asking, "EVALSHA", "a1b2", 0, error=missing)
 
     assert span.status.status_code is StatusCode.UNSET
 
 
 @pytest.mark.parametrize("end", ["answered", "failed", "cancelled"])
 async def test_a_command_is_followed_until_its_reply(
-    exporter: InMemorySpanExporter, asking: Work, end: str
+    recorded: RecordedSpans, asking: Work, end: str
 ) -> None:
     reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     CommandSpans({}).follow(asking, ("GET", "key"), reply)
-    assert exporter.get_finished_spans() == ()
+    assert recorded.all == []
 
     match end:
         case "answered":
@@ -144,7 +140,7 @@ async def test_a_command_is_followed_until_its_reply(
             reply.cancel()
     await asyncio.sleep(0)
 
-    (span,) = exporter.get_finished_spans()
+    (span,) = recorded.all
     told = (span.attributes or {}).get("error.type")
     assert (
         told

@@ -1,12 +1,10 @@
 """Spans are begun where somebody records, and cost a look where nobody does."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import StatusCode
 
@@ -22,32 +20,17 @@ from korvet.runtime.rpc_spans import (
 )
 from korvet.runtime.tracing import Work
 from korvet.runtime.waiting import begin_wait
+from tests.support.recorded_spans import RecordedSpans
 
 SAMPLED = f"00-{'ab' * 16}-{'cd' * 8}-01"
 UNSAMPLED = f"00-{'ab' * 16}-{'cd' * 8}-00"
 
 
-class Exported:
-    def __init__(self, exporter: InMemorySpanExporter) -> None:
-        self._exporter = exporter
-
-    @property
-    def spans(self) -> Sequence[ReadableSpan]:
-        return self._exporter.get_finished_spans()
-
-    def named(self, name: str) -> ReadableSpan:
-        (found,) = [span for span in self.spans if span.name == name]
-        return found
-
-
 @pytest.fixture
-def exported() -> Iterator[Exported]:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracing.install(provider.get_tracer("test"))
-    yield Exported(exporter)
-    tracing.uninstall()
+def exported() -> Iterator[RecordedSpans]:
+    spans = RecordedSpans()
+    with spans.recording():
+        yield spans
 
 
 def begun(name: str = "request") -> Work:
@@ -74,13 +57,15 @@ def test_what_the_sampler_does_not_want_is_not_begun() -> None:
         tracing.uninstall()
 
 
-def test_a_caller_that_records_nothing_is_not_recorded_here(exported: Exported) -> None:
+def test_a_caller_that_records_nothing_is_not_recorded_here(
+    exported: RecordedSpans,
+) -> None:
     assert tracing.begin_from("request", {"traceparent": UNSAMPLED}) is None
     sent = tracing.unsampled_traceparent()
     assert tracing.begin_from("request", {"traceparent": sent}) is None
 
 
-def test_a_span_goes_on_where_its_caller_is(exported: Exported) -> None:
+def test_a_span_goes_on_where_its_caller_is(exported: RecordedSpans) -> None:
     work = begin_in_frame("a.Service/Method", SAMPLED)
     assert work is not None
     with work:
@@ -98,7 +83,7 @@ def test_a_span_goes_on_where_its_caller_is(exported: Exported) -> None:
     assert command.context.trace_id == served.context.trace_id == int("ab" * 16, 16)
 
 
-def test_its_traceparent_names_it(exported: Exported) -> None:
+def test_its_traceparent_names_it(exported: RecordedSpans) -> None:
     work = begun()
     again = tracing.remote_context({"traceparent": work.traceparent})
 
@@ -108,7 +93,7 @@ def test_its_traceparent_names_it(exported: Exported) -> None:
 
 
 def test_what_is_left_behind_by_a_request_that_has_ended_is_not_recorded(
-    exported: Exported,
+    exported: RecordedSpans,
 ) -> None:
     work = begun()
     work.end()
@@ -117,7 +102,7 @@ def test_what_is_left_behind_by_a_request_that_has_ended_is_not_recorded(
 
 
 def test_a_request_with_thousands_of_parts_has_some_of_them_and_their_count(
-    exported: Exported,
+    exported: RecordedSpans,
 ) -> None:
     work = begun()
     for _ in range(1000):
@@ -125,21 +110,19 @@ def test_a_request_with_thousands_of_parts_has_some_of_them_and_their_count(
             part.end()
     work.end()
 
-    assert len(exported.spans) == 64 + 1
-    attributes = exported.named("request").attributes
-    assert attributes is not None
-    assert attributes["korvet.spans.left_out"] == 1000 - 64
+    assert len(exported.all) == 64 + 1
+    assert exported.told("request")["korvet.spans.left_out"] == 1000 - 64
 
 
-def test_an_error_has_a_name_and_no_message(exported: Exported) -> None:
+def test_an_error_has_a_name_and_no_message(exported: RecordedSpans) -> None:
     begun().end("UNKNOWN_TOPIC_OR_PARTITION")
     begun("expected").end("MEMBER_ID_REQUIRED", is_failure=False)
 
     failed, expected = exported.named("request"), exported.named("expected")
-    assert (failed.attributes or {})["error.type"] == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert exported.told("request")["error.type"] == "UNKNOWN_TOPIC_OR_PARTITION"
     assert failed.status.status_code is StatusCode.ERROR
     assert failed.status.description is None
-    assert (expected.attributes or {})["error.type"] == "MEMBER_ID_REQUIRED"
+    assert exported.told("expected")["error.type"] == "MEMBER_ID_REQUIRED"
     assert expected.status.status_code is StatusCode.UNSET
 
 
@@ -148,7 +131,9 @@ def test_a_context_that_is_none_is_none() -> None:
         assert tracing.remote_context({"traceparent": sent}) is None
 
 
-async def test_what_fails_while_it_is_served_ends_as_an_error(exported: Exported) -> None:
+async def test_what_fails_while_it_is_served_ends_as_an_error(
+    exported: RecordedSpans,
+) -> None:
     async def fail() -> None:
         raise RuntimeError("with a secret")
 
@@ -156,13 +141,13 @@ async def test_what_fails_while_it_is_served_ends_as_an_error(exported: Exported
         await carry_out(begun(), fail)
 
     failed = exported.named("request")
-    assert (failed.attributes or {})["rpc.response.status_code"] == "UNKNOWN"
+    assert exported.told("request")["rpc.response.status_code"] == "UNKNOWN"
     assert "secret" not in failed.to_json()
     assert tracing.current.get() is None
 
 
 async def test_a_call_that_is_cancelled_is_no_failure_of_the_server(
-    exported: Exported,
+    exported: RecordedSpans,
 ) -> None:
     work = begun()
     task = asyncio.create_task(carry_out(work, asyncio.Event().wait))
@@ -171,16 +156,16 @@ async def test_a_call_that_is_cancelled_is_no_failure_of_the_server(
     await asyncio.wait([task])
 
     cancelled = exported.named("request")
-    assert (cancelled.attributes or {})["error.type"] == "CANCELLED"
+    assert exported.told("request")["error.type"] == "CANCELLED"
     assert cancelled.status.status_code is StatusCode.UNSET
 
 
-def test_a_call_tells_where_it_went_and_how_it_ended(exported: Exported) -> None:
+def test_a_call_tells_where_it_went_and_how_it_ended(exported: RecordedSpans) -> None:
     call = begin_call(begun(), "a.Service/Method", "10.0.0.1:50051")
     assert call is not None
     end_call(call, "UNAVAILABLE", "NOT_SENT")
 
-    assert exported.named("a.Service/Method").attributes == {
+    assert exported.told("a.Service/Method") == {
         "rpc.system.name": "grpc",
         "rpc.method": "a.Service/Method",
         "server.address": "10.0.0.1",
@@ -218,12 +203,12 @@ def test_each_request_in_a_frame_is_called_what_it_would_be_on_its_own() -> None
     }
 
 
-def test_waiting_tells_how_long_it_was_and_what_ended_it(exported: Exported) -> None:
+def test_waiting_tells_how_long_it_was_and_what_ended_it(exported: RecordedSpans) -> None:
     with begun():
         waiting = begin_wait("records")
     assert waiting is not None
     waiting.end("append")
 
-    attributes = exported.named("wait for records").attributes or {}
+    attributes = exported.told("wait for records")
     assert attributes["korvet.wait.woken_by"] == "append"
     assert attributes["korvet.wait.seconds"] == pytest.approx(0, abs=0.5)

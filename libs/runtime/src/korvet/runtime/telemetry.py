@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 Signal = Literal["traces", "metrics"]
 
+_MAX_ATTRIBUTE_LENGTH: Final = 1024
 # An exporter that cannot be reached must not keep a process that is told to stop.
 _FLUSH_SECONDS: Final = 2.0
 
@@ -75,11 +76,15 @@ def resource(service: str) -> "Resource":
 @contextmanager
 def _traces(who: "Resource") -> Iterator[None]:
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace import SpanLimits, TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     exporter = OTLPSpanExporter()
-    provider = TracerProvider(resource=who, shutdown_on_exit=False)
+    limits = SpanLimits()
+    if limits.max_span_attribute_length is None:
+        # Clients choose their names, and spans wait in memory.
+        limits.max_span_attribute_length = _MAX_ATTRIBUTE_LENGTH
+    provider = TracerProvider(resource=who, span_limits=limits, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(exporter))
     tracing.install(provider.get_tracer("korvet", version("korvet-runtime")))
     try:

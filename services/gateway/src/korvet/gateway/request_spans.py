@@ -36,6 +36,8 @@ _EXPECTED: Final = {
 }
 # A request may name thousands.
 _MAX_TOPICS: Final = 16
+# The longest name that a topic can have; of a request it may be any.
+_MAX_NAME: Final = 249
 _MAX_LINKS: Final = 32
 _MAX_BATCHES: Final = 1000
 
@@ -86,8 +88,7 @@ def _describe(span: Span, name: str, request: Message, context: RequestContext) 
     kind = _OPERATION_TYPES.get(type(request))
     if kind is not None:
         span.set_attribute("messaging.operation.type", kind)
-    group = getattr(request, "group_id", None)
-    if group:
+    if group := _group(request):
         span.set_attribute("messaging.consumer.group.name", group)
     _describe_topics(span, name, _topics(request), context)
     if isinstance(request, ProduceRequest):
@@ -97,7 +98,7 @@ def _describe(span: Span, name: str, request: Message, context: RequestContext) 
 def _describe_topics(
     span: Span, name: str, topics: Sequence[Any], context: RequestContext
 ) -> None:
-    named = [_name(topic, context) for topic in topics[:_MAX_TOPICS]]
+    named = [_name(topic, context)[:_MAX_NAME] for topic in topics[:_MAX_TOPICS]]
     if len(topics) != 1:
         if named:
             span.set_attribute("korvet.kafka.topics", named)
@@ -148,6 +149,15 @@ def _sent(request: ProduceRequest) -> Iterator[bytes]:
 
 
 # Kafka's messages name the same things in several ways.
+
+
+def _group(request: Message) -> str | None:
+    if group := getattr(request, "group_id", None):
+        return str(group)
+    groups = getattr(request, "groups", None)
+    if not isinstance(groups, list) or len(groups) != 1:
+        return None
+    return str(getattr(groups[0], "group_id", groups[0]))
 
 
 def _topics(request: Message) -> Sequence[Any]:

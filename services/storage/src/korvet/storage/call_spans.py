@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
-from opentelemetry.trace import Span
+from opentelemetry.trace import Span, StatusCode
 
 from korvet.kafka.errors import ErrorCode
 from korvet.kafka.trace_headers import HEADER, find_traceparents
@@ -89,4 +89,5 @@ def _describe_error(span: Span, codes: Iterable[int]) -> None:
     for code in codes:
         if code:
             span.set_attribute("error.type", ErrorCode(code).name)
+            span.set_status(StatusCode.ERROR)
             return
