@@ -259,6 +259,35 @@ async def test_a_commit_is_one_trace_from_the_client_to_redis(
     assert root.attributes["messaging.consumer.group.name"] == log
 
 
+async def test_the_end_of_a_transaction_is_one_trace_through_all_three_services(
+    traced: KorvetCluster, receiver: OtlpReceiver, log: str
+) -> None:
+    producer = AIOKafkaProducer(
+        bootstrap_servers=traced.bootstrap, transactional_id=log, client_id="ledger"
+    )
+    async with producer, producer.transaction():
+        await producer.send(log, b"value")
+
+    root = asked(receiver, "EndTxn", messaging_client_id="ledger")
+    found = receiver.trace_of(root)
+    (call,) = found.children(root)
+    (ended,) = found.children(call)
+    assert (ended.service, ended.name) == (
+        "coordinator",
+        f"{_COORDINATOR}/EndTransaction",
+    )
+    (told,) = [span for span in found.children(ended) if span.is_call]
+    assert found.tree(told) == (
+        f"coordinator client {_STORAGE}/EndTransaction",
+        [
+            (
+                f"storage server {_STORAGE}/EndTransaction",
+                [("storage client EVALSHA end_transaction", [])],
+            )
+        ],
+    )
+
+
 # ---------------------------------------------------------------- over gRPC
 
 
