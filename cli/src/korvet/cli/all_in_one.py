@@ -27,8 +27,10 @@ from korvet.cli.family import Family
 from korvet.cli.greeting import greet
 from korvet.cli.kafka_connection import answers_metadata
 from korvet.cli.metrics_together import together
+from korvet.cli.page_client import TRACES_PATH
 from korvet.cli.plan import HOST, Plan, usable_or_free_port, usable_port
 from korvet.cli.terminal import console, errors
+from korvet.cli.trace_ring import TraceRing, exporting_to, receiving
 from korvet.coordinator.settings import CoordinatorSettings
 from korvet.gateway.settings import GatewaySettings
 from korvet.runtime.grpc_channel import open_channel
@@ -57,6 +59,7 @@ def run(
     data: Path,
     redis_url: str | None,
     options: Sequence[str],
+    traces: bool,
     verbose: bool,
     environ: Mapping[str, str],
 ) -> None:
@@ -87,6 +90,7 @@ def run(
             redis_url=redis_url,
             settings=settings,
             verbose=verbose,
+            traces=traces,
         )
         if folder is not None:
             folder.say_who_holds_it(
@@ -109,9 +113,18 @@ class _Up:
         self._folder = folder
         self._family = Family()
         self._log = ChildLog(errors, verbose=plan.verbose)
+        self._ring = TraceRing()
 
     async def run(self) -> None:
         """Start everything, wait for a signal or for a child's death, stop everything."""
+        async with contextlib.AsyncExitStack() as stack:
+            if self._plan.traces:
+                # Until the last child has ended, which exports what is left.
+                endpoint = await stack.enter_async_context(receiving(self._ring))
+                self._environ = {**self._environ, **exporting_to(endpoint)}
+            await self._run()
+
+    async def _run(self) -> None:
         # What a service would refuse is refused before the first process.
         redis_url = self._plan.redis_url or _ANY_REDIS
         settings = self._plan.settings
@@ -152,6 +165,8 @@ class _Up:
         )
         await self._start_gateway()
         pages = {METRICS_PATH: together(self._metrics_addresses)}
+        if self._plan.traces:
+            pages[TRACES_PATH] = self._ring.page
         try:
             async with serving_pages(self._plan.metrics_address, pages):
                 greet(self._plan, redis, self._folder, console)

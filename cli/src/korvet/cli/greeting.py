@@ -42,7 +42,10 @@ def greet(
         lines.append(f"  Redis   {_without_password(plan.redis_url or '')}")
     lines.append(f"  Metrics http://{plan.metrics_address}/metrics")
     usual = plan.metrics_address == DEFAULT_METRICS
-    trial.append(f"{korvet} top{'' if usual else f' --metrics {plan.metrics_address}'}")
+    metrics = "" if usual else f" --metrics {plan.metrics_address}"
+    trial.append(f"{korvet} top{metrics}")
+    if plan.traces:
+        trial.append(f"{korvet} trace{metrics}")
     console.print("\n".join(map(escape, lines)))
     console.print("\n[bold green]Korvet is ready.[/] Try in another terminal:\n")
     console.print("\n".join(escape(f"  {command}") for command in trial))

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Final
 
+# Beside metrics, where `korvet up --trace` keeps the last traces.
+TRACES_PATH: Final = "/traces"
 _DEADLINE: Final = 5.0
 # A process has some thousand series.
 _MOST_BYTES: Final = 64 << 20
@@ -10,6 +12,10 @@ _MOST_BYTES: Final = 64 << 20
 
 class PageError(Exception):
     """Nobody answers there, or not with the page."""
+
+
+class MissingPageError(PageError):
+    """Somebody answers who has no such page."""
 
 
 async def read_page(address: str, path: str) -> str:
@@ -39,6 +45,8 @@ async def _read(address: str, path: str) -> str:
         writer.close()
     head, _, body = bytes(answer).partition(b"\r\n\r\n")
     words = head.split(b" ", 2)
-    if words[:1] != [b"HTTP/1.1"] or words[1:2] != [b"200"]:
-        raise PageError(f"it has no {path}")
+    if words[:2] == [b"HTTP/1.1", b"404"]:
+        raise MissingPageError(f"it has no {path}")
+    if words[:2] != [b"HTTP/1.1", b"200"]:
+        raise PageError("it is no server of Korvet's")
     return body.decode(errors="replace")

@@ -19,6 +19,8 @@ class Plan:
     redis_url: str | None
     settings: ServerSettings
     verbose: bool
+    # Whether to keep the last traces.
+    traces: bool
 
     @property
     def kafka_address(self) -> str:

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from korvet.cli.terminal import Column, plain, readable_bytes, seconds, table_of
+from korvet.cli.terminal import Column, cut, plain, readable_bytes, seconds, table_of
 from korvet.cli.top_model import Api, Lag, Process, Topic, View
 
 # From here on tables stand side by side.
@@ -108,7 +108,7 @@ def _table(
 
 def _api(api: Api, longest: int) -> Sequence[object]:
     return (
-        _cut(api.name, longest),
+        cut(api.name, longest),
         rate(api.per_second),
         duration(api.median),
         duration(api.p99),
@@ -118,7 +118,7 @@ def _api(api: Api, longest: int) -> Sequence[object]:
 
 def _topic(topic: Topic, longest: int) -> Sequence[object]:
     return (
-        _cut(topic.name, longest),
+        cut(topic.name, longest),
         rate(topic.records_in),
         rate(topic.records_out),
         readable_bytes(round(topic.bytes_in)),
@@ -130,8 +130,8 @@ def _topic(topic: Topic, longest: int) -> Sequence[object]:
 
 def _lag(lag: Lag, longest: int) -> Sequence[object]:
     return (
-        _cut(lag.group, longest),
-        _cut(lag.topic, longest),
+        cut(lag.group, longest),
+        cut(lag.topic, longest),
         lag.partitions,
         f"{lag.records:,}",
     )
@@ -150,7 +150,3 @@ def duration(length: float | None) -> str:
     if length >= 1:
         return f"{length:.1f} s"
     return f"{length * 1000:.0f} ms" if length >= 0.01 else f"{length * 1000:.1f} ms"
-
-
-def _cut(name: str, longest: int) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"

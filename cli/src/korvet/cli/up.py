@@ -44,6 +44,9 @@ def up(
             " of a topic config (storage.format=batch). May be repeated.",
         ),
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Keep the last requests for `korvet trace`.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show the log of every process.")
     ] = False,
@@ -60,6 +63,7 @@ def up(
         data=data,
         redis_url=redis,
         options=set_ or [],
+        traces=trace,
         verbose=verbose,
         environ=context.obj,
     )
