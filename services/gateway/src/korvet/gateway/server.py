@@ -26,6 +26,9 @@ _opened: Final = metrics.counter(
     attributes=("korvet.outcome",),
 )
 
+# There from the beginning, so that alerts see the first one that is refused.
+_accepted, _refused = _opened.of("accepted"), _opened.of("refused")
+
 _BACKLOG: Final = 1024
 _SWEEPS_PER_IDLE_TIME: Final = 4
 
@@ -157,10 +160,10 @@ class KafkaServer:
             self.complain(
                 "%d connections are open; another is refused", self._max_connections
             )
-            _opened.of("refused").value += 1
+            _refused.value += 1
             return False
         self._connections.add(connection)
-        _opened.of("accepted").value += 1
+        _accepted.value += 1
         self._last_closed.clear()
         return True
 
