@@ -124,6 +124,7 @@ bench: setup-dev ## measure beside Apache Kafka and plain Redis; fails on a miss
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.groups
 	$(BIN)/python -m bench.transactions
+	$(BIN)/python -m bench.telemetry --check
 	@# Only who may trace processes can sample them.
 	-$(BIN)/python -m bench.profile
 	$(BIN)/python -m bench.plot

@@ -32,7 +32,8 @@ class KorvetCluster:
     """Starts in order, stops in reverse; what a test killed or stopped stays so.
 
     `settings` are what `korvet up --set` takes, with the same defaults. `redis` may be a
-    server that the test started itself: then the test stops it, too.
+    server that the test started itself: then the test stops it, too. `environ` is for all
+    services, as it is.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class KorvetCluster:
         settings: Mapping[str, str] | None = None,
         redis_server: str = next(iter(SERVERS)),
         redis: RedisServer | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._owns_redis = redis is None
@@ -67,6 +69,8 @@ class KorvetCluster:
             _gateway(folder, number, parsed, addresses, owners)
             for number in range(gateways)
         ]
+        for service in self.services:
+            service.environ.update(environ or {})
 
     @property
     def bootstrap(self) -> str:
@@ -145,6 +149,7 @@ class StartKorvet:
         settings: Mapping[str, str] | None = None,
         redis_server: str = next(iter(SERVERS)),
         redis: RedisServer | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> KorvetCluster:
         cluster = KorvetCluster(
             self._folder / f"korvet-{len(self.clusters)}",
@@ -154,6 +159,7 @@ class StartKorvet:
             settings=settings,
             redis_server=redis_server,
             redis=redis,
+            environ=environ,
         )
         self.clusters.append(cluster)
         return self._stack.enter_context(cluster)
@@ -170,7 +176,10 @@ def _storage(
         f"storage-{number}",
         "korvet.storage",
         address=address,
-        environ=settings.storage_environ(redis_url=redis_url, addresses=[address]),
+        environ={
+            **settings.storage_environ(redis_url=redis_url, addresses=[address]),
+            **_metrics("STORAGE"),
+        },
         folder=folder,
         is_ready=is_serving,
     )
@@ -194,7 +203,11 @@ def _coordinator(
         f"coordinator-{number}",
         "korvet.coordinator",
         address=address,
-        environ={**server_settings.EMBEDDED_DEFAULTS, **environ},
+        environ={
+            **server_settings.EMBEDDED_DEFAULTS,
+            **environ,
+            **_metrics("COORDINATOR"),
+        },
         folder=folder,
         is_ready=is_serving,
     )
@@ -218,10 +231,18 @@ def _gateway(
         f"gateway-{number}",
         "korvet.gateway",
         address=f"127.0.0.1:{port}",
-        environ={**environ, "KORVET_GATEWAY_NODE_ID": str(number + 1)},
+        environ={
+            **environ,
+            "KORVET_GATEWAY_NODE_ID": str(number + 1),
+            **_metrics("GATEWAY"),
+        },
         folder=folder,
         is_ready=lists_brokers,
     )
+
+
+def _metrics(service: str) -> dict[str, str]:
+    return {f"KORVET_{service}_METRICS_ADDRESS": f"127.0.0.1:{free_port()}"}
 
 
 def is_serving(address: str) -> bool:

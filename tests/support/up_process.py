@@ -117,12 +117,18 @@ class UpProcess:
         return self._address("Redis")
 
     @property
+    def metrics(self) -> str:
+        url = self._address("Metrics")
+        return url.removeprefix("http://").removesuffix("/metrics")
+
+    @property
     def addresses(self) -> dict[str, str]:
         """What commands find this Korvet by."""
         return {
             "KORVET_BOOTSTRAP": self.bootstrap,
             "KORVET_STORAGE": self.storage,
             "KORVET_COORDINATOR": self.coordinator,
+            "KORVET_METRICS": self.metrics,
         }
 
     def korvet(self, *arguments: str, stdin: bytes = b"") -> Ended:

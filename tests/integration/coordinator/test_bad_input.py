@@ -75,6 +75,20 @@ async def test_a_join_that_no_group_would_take_makes_none(
     assert list(listed.groups) == []
 
 
+@pytest.mark.parametrize("topic_id", [b"", b"short", bytes(17)])
+async def test_a_commit_for_what_is_no_topic_id_is_refused(
+    coordinator: CoordinatorReplica, topic_id: bytes
+) -> None:
+    request = pb.CommitOffsetsRequest(group_id="group", generation_id=-1)
+    request.offsets.add(topic="orders", topic_id=topic_id, offset=1, leader_epoch=-1)
+
+    answer = await coordinator.stub.CommitOffsets(request)
+
+    assert list(answer.offset_error_codes) == [ErrorCode.UNKNOWN_TOPIC_ID]
+    # It would be found again by whatever reads the group's offsets, and stop the process.
+    assert await coordinator.committed("group") == {}
+
+
 async def test_members_of_another_kind_are_refused(coordinator: CoordinatorReplica) -> None:
     await coordinator.member("group")
 

@@ -31,7 +31,14 @@ def new_stream(
     max_bytes: int = 1 << 30,
     build: Callable[[Sequence[Call[str, str]], Sequence[int]], Frame] = build,
 ) -> Stream:
-    return CallStream(build=build, unpack=unpack, max_calls=max_calls, max_bytes=max_bytes)
+    return CallStream(
+        build=build,
+        unpack=unpack,
+        max_calls=max_calls,
+        max_bytes=max_bytes,
+        method=lambda _: "test.Service/Call",
+        address="127.0.0.1:1",
+    )
 
 
 @asynccontextmanager

@@ -287,6 +287,52 @@ async def test_garbage_closes_its_own_connection_only_with_one_line(
     assert answer.error_code == 0
 
 
+@pytest.mark.parametrize(
+    ("lost", "why"),
+    [
+        (None, "the client closed it"),
+        (ConnectionResetError("reset by peer"), "reset by peer"),
+    ],
+)
+async def test_a_clients_end_is_one_line_for_those_who_debug(
+    lost: Exception | None, why: str, storage: FakeStorage, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = KafkaClient(kafka_server(storage))
+
+    with caplog.at_level(logging.DEBUG, "korvet.gateway"):
+        client.connection.connection_lost(lost)
+
+    (line,) = caplog.records
+    assert line.levelno == logging.DEBUG
+    assert line.getMessage() == f"192.0.2.1: connection ended after 0.0 s: {why}"
+
+
+async def test_a_connection_that_we_end_is_one_line_that_says_why(
+    storage: FakeStorage, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = KafkaClient(kafka_server(storage))
+
+    with caplog.at_level(logging.INFO, "korvet.gateway"):
+        client.connection.abort("nothing has happened on it for too long")
+        await settle()
+
+    assert caplog.messages == [
+        "192.0.2.1: connection ended after 0.0 s: nothing has happened on it for too long"
+    ]
+
+
+async def test_the_ends_of_connections_do_not_flood_the_log(
+    storage: FakeStorage, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = kafka_server(storage, max_connections=1000)
+    with caplog.at_level(logging.INFO, "korvet.gateway"):
+        for _ in range(100):
+            KafkaClient(server).connection.abort("it is too much")
+        await settle()
+
+    assert len(caplog.records) == 10
+
+
 async def test_complaints_do_not_flood_the_log(
     storage: FakeStorage, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from korvet.cli import consume, groups, produce, topics, transactions, up
+from korvet.cli import (
+    consume,
+    doctor,
+    groups,
+    produce,
+    top,
+    topics,
+    trace,
+    transactions,
+    up,
+)
 from korvet.cli.failure import Failure
 from korvet.cli.terminal import console, print_failure
 
@@ -44,6 +54,9 @@ app.add_typer(groups.app)
 app.add_typer(transactions.app)
 app.command()(produce.produce)
 app.command()(consume.consume)
+app.command()(doctor.doctor)
+app.command()(top.top)
+app.command()(trace.trace)
 
 
 def _check_arguments() -> None:

@@ -16,6 +16,9 @@ from korvet.storage.topic_names import is_topic_name
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 DEFAULT_STORAGE = DEFAULT_ADDRESS
 DEFAULT_COORDINATOR = "127.0.0.1:50052"
+# OpenTelemetry's port for Prometheus to scrape.
+METRICS_PORT = 9464
+DEFAULT_METRICS = f"127.0.0.1:{METRICS_PORT}"
 
 
 def _checked(option: str) -> Callable[[str | None], str | None]:
@@ -43,6 +46,7 @@ _EXAMPLES = {
     "--bootstrap": DEFAULT_BOOTSTRAP,
     "--storage": DEFAULT_STORAGE,
     "--coordinator": DEFAULT_COORDINATOR,
+    "--metrics": DEFAULT_METRICS,
 }
 
 BootstrapOption = Annotated[
@@ -88,6 +92,16 @@ CoordinatorOption = Annotated[
         envvar="KORVET_COORDINATOR",
         help="Where Korvet's coordinator speaks gRPC.",
         show_default=DEFAULT_COORDINATOR,
+    ),
+]
+MetricsOption = Annotated[
+    str,
+    typer.Option(
+        "--metrics",
+        metavar="HOST:PORT",
+        callback=_checked("--metrics"),
+        envvar="KORVET_METRICS",
+        help="Where Korvet serves its metrics; of several processes, separated by commas.",
     ),
 ]
 UnusedCoordinatorOption = Annotated[
@@ -154,6 +168,15 @@ def nobody_there(address: str, option: str) -> Failure:
         f"Nothing answers at {address}.",
         f"Is Korvet running? Start it with `korvet up`, or say where it is with"
         f" {option} HOST:PORT (or {_variable(option)}).",
+        is_unanswered=True,
+    )
+
+
+def no_metrics(address: str) -> Failure:
+    return Failure(
+        f"Nothing serves metrics at {address}.",
+        "`korvet up` says where it does, and elsewhere the services' METRICS_ADDRESS is"
+        " that. Give it with --metrics HOST:PORT (or KORVET_METRICS).",
         is_unanswered=True,
     )
 

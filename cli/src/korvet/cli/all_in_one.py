@@ -18,21 +18,35 @@ from typing import Final
 import grpc
 
 from korvet.cli import embedded_redis, given_redis, server_settings
+from korvet.cli.addresses import METRICS_PORT
 from korvet.cli.child import Child
 from korvet.cli.child_log import ChildLog
 from korvet.cli.data_folder import DataFolder
+from korvet.cli.failure import Failure
 from korvet.cli.family import Family
 from korvet.cli.greeting import greet
 from korvet.cli.kafka_connection import answers_metadata
-from korvet.cli.plan import HOST, Plan, usable_port
+from korvet.cli.metrics_together import together
+from korvet.cli.page_client import TRACES_PATH
+from korvet.cli.plan import HOST, Plan, usable_or_free_port, usable_port
 from korvet.cli.terminal import console, errors
+from korvet.cli.trace_ring import TraceRing, exporting_to, receiving
 from korvet.coordinator.settings import CoordinatorSettings
 from korvet.gateway.settings import GatewaySettings
 from korvet.runtime.grpc_channel import open_channel
+from korvet.runtime.grpc_server import ListenError
 from korvet.runtime.health import is_serving
+from korvet.runtime.metrics_server import PATH as METRICS_PATH
+from korvet.runtime.metrics_server import serving_pages
+from korvet.runtime.settings import ServiceSettings, variable
 from korvet.storage.settings import StorageSettings
 
 _READY_DEADLINE: Final = 30.0
+_SERVICES: Final[Mapping[type[ServiceSettings], str]] = {
+    GatewaySettings: "gateway",
+    StorageSettings: "storage",
+    CoordinatorSettings: "coordinator",
+}
 _ANY_REDIS: Final = "redis://127.0.0.1"
 
 
@@ -41,13 +55,18 @@ def run(
     port: int,
     storage_port: int,
     coordinator_port: int,
+    metrics_port: int | None,
     data: Path,
     redis_url: str | None,
     options: Sequence[str],
+    traces: bool,
     verbose: bool,
     environ: Mapping[str, str],
 ) -> None:
-    """Run everything until a signal; 0 for a port takes a free one."""
+    """Run everything until a signal; 0 for a port takes a free one.
+
+    None for that of metrics takes the usual one, or a free one.
+    """
     settings = server_settings.parse(options)
     with contextlib.ExitStack() as stack:
         folder = None
@@ -63,9 +82,15 @@ def run(
             kafka_port=usable_port(port, "--port"),
             storage_port=usable_port(storage_port, "--storage-port"),
             coordinator_port=usable_port(coordinator_port, "--coordinator-port"),
+            metrics_port=(
+                usable_or_free_port(METRICS_PORT)
+                if metrics_port is None
+                else usable_port(metrics_port, "--metrics-port")
+            ),
             redis_url=redis_url,
             settings=settings,
             verbose=verbose,
+            traces=traces,
         )
         if folder is not None:
             folder.say_who_holds_it(
@@ -88,9 +113,18 @@ class _Up:
         self._folder = folder
         self._family = Family()
         self._log = ChildLog(errors, verbose=plan.verbose)
+        self._ring = TraceRing()
 
     async def run(self) -> None:
         """Start everything, wait for a signal or for a child's death, stop everything."""
+        async with contextlib.AsyncExitStack() as stack:
+            if self._plan.traces:
+                # Until the last child has ended, which exports what is left.
+                endpoint = await stack.enter_async_context(receiving(self._ring))
+                self._environ = {**self._environ, **exporting_to(endpoint)}
+            await self._run()
+
+    async def _run(self) -> None:
         # What a service would refuse is refused before the first process.
         redis_url = self._plan.redis_url or _ANY_REDIS
         settings = self._plan.settings
@@ -132,8 +166,16 @@ class _Up:
         await self._family.wait_until_ready(
             gateway, lambda: answers_metadata(self._plan.kafka_address), _READY_DEADLINE
         )
-        greet(self._plan, redis, self._folder, console)
-        raise await self._family.first_to_end()
+        pages = {METRICS_PATH: together(self._metrics_addresses)}
+        if self._plan.traces:
+            pages[TRACES_PATH] = self._ring.page
+        try:
+            async with serving_pages(self._plan.metrics_address, pages):
+                greet(self._plan, redis, self._folder, console)
+                raise await self._family.first_to_end()
+        except ListenError as error:
+            # Somebody was quicker: it was free when this began.
+            raise Failure(str(error), "Choose another port with --metrics-port.") from None
 
     async def _start_redis(self) -> embedded_redis.EmbeddedRedis | None:
         if self._folder is None:
@@ -175,7 +217,7 @@ class _Up:
             redis_url=redis_url,
             addresses=[self._plan.storage_address, self._storage_socket],
         )
-        return {**self._environ, **ours}
+        return {**self._environ, **ours, **self._metrics(StorageSettings)}
 
     def _coordinator_environ(self, redis_url: str) -> Mapping[str, str]:
         ours = self._plan.settings.coordinator_environ(
@@ -184,7 +226,9 @@ class _Up:
             advertised_address=self._coordinator_socket,
             storage_address=self._storage_socket,
         )
-        return {**server_settings.EMBEDDED_DEFAULTS, **self._environ, **ours}
+        defaults = server_settings.EMBEDDED_DEFAULTS
+        metrics = self._metrics(CoordinatorSettings)
+        return {**defaults, **self._environ, **ours, **metrics}
 
     def _gateway_environ(self) -> Mapping[str, str]:
         ours = self._plan.settings.gateway_environ(
@@ -193,7 +237,19 @@ class _Up:
             host=HOST,
             port=self._plan.kafka_port,
         )
-        return {**self._environ, **ours}
+        return {**self._environ, **ours, **self._metrics(GatewaySettings)}
+
+    def _metrics(self, service: type[ServiceSettings]) -> Mapping[str, str]:
+        """Where a service serves its metrics, as its variable says it."""
+        return {variable(service, "metrics_address"): self._metrics_address(service)}
+
+    def _metrics_address(self, service: type[ServiceSettings]) -> str:
+        given = self._environ.get(variable(service, "metrics_address"))
+        return given or f"unix:{self._sockets / _SERVICES[service]}.metrics"
+
+    @property
+    def _metrics_addresses(self) -> Mapping[str, str]:
+        return {name: self._metrics_address(service) for service, name in _SERVICES.items()}
 
     @property
     def _storage_socket(self) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from korvet.cli import embedded_redis
+from korvet.cli.addresses import DEFAULT_METRICS
 from korvet.cli.data_folder import DataFolder
 from korvet.cli.plan import HOST, Plan
 
@@ -39,6 +40,12 @@ def greet(
             trial.append(f"{cli} -p {redis.port} XRANGE korvet:stream:orders:0 - +")
     else:
         lines.append(f"  Redis   {_without_password(plan.redis_url or '')}")
+    lines.append(f"  Metrics http://{plan.metrics_address}/metrics")
+    usual = plan.metrics_address == DEFAULT_METRICS
+    metrics = "" if usual else f" --metrics {plan.metrics_address}"
+    trial.append(f"{korvet} top{metrics}")
+    if plan.traces:
+        trial.append(f"{korvet} trace{metrics}")
     console.print("\n".join(map(escape, lines)))
     console.print("\n[bold green]Korvet is ready.[/] Try in another terminal:\n")
     console.print("\n".join(escape(f"  {command}") for command in trial))

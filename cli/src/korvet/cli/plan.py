@@ -15,9 +15,12 @@ class Plan:
     kafka_port: int
     storage_port: int
     coordinator_port: int
+    metrics_port: int
     redis_url: str | None
     settings: ServerSettings
     verbose: bool
+    # Whether to keep the last traces.
+    traces: bool
 
     @property
     def kafka_address(self) -> str:
@@ -30,6 +33,10 @@ class Plan:
     @property
     def coordinator_address(self) -> str:
         return f"{HOST}:{self.coordinator_port}"
+
+    @property
+    def metrics_address(self) -> str:
+        return f"{HOST}:{self.metrics_port}"
 
 
 def usable_port(port: int, option: str) -> int:
@@ -47,3 +54,11 @@ def usable_port(port: int, option: str) -> int:
             f"Cannot listen on {HOST}:{port}: {(error.strerror or str(error)).lower()}.",
             f"Stop what uses that port, or choose another one with {option}.",
         ) from error
+
+
+def usable_or_free_port(port: int) -> int:
+    """The port, or a free one if it is taken: for what nobody needs at a known place."""
+    try:
+        return usable_port(port, "")
+    except Failure:
+        return usable_port(0, "")

@@ -79,6 +79,10 @@ def _spelt(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
+def cut(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
 def readable_bytes(count: int) -> str:
     size, unit = float(count), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB"):

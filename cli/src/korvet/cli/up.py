@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from korvet.cli.addresses import METRICS_PORT
+
 
 def up(
     context: typer.Context,
@@ -16,6 +18,13 @@ def up(
         int,
         typer.Option(help="For gRPC clients of consumer groups. 0: any free port."),
     ] = 50052,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            help="For `korvet top` and Prometheus. 0: any free port.",
+            show_default=f"{METRICS_PORT}, or any free port if that is taken",
+        ),
+    ] = None,
     data: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the embedded Redis keeps its data.")
     ] = Path("korvet-data"),
@@ -35,6 +44,9 @@ def up(
             " of a topic config (storage.format=batch). May be repeated.",
         ),
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Keep the last requests for `korvet trace`.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show the log of every process.")
     ] = False,
@@ -47,9 +59,11 @@ def up(
         port=port,
         storage_port=storage_port,
         coordinator_port=coordinator_port,
+        metrics_port=metrics_port,
         data=data,
         redis_url=redis,
         options=set_ or [],
+        traces=trace,
         verbose=verbose,
         environ=context.obj,
     )

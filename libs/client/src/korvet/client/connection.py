@@ -6,6 +6,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import grpc
 
+from korvet.client.context_channel import ContextChannel
 from korvet.client.errors import UnavailableError
 from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
 
@@ -39,7 +40,7 @@ class Connection:
     def __init__(self, address: str) -> None:
         self.address = address
         self._channels = [
-            grpc.aio.insecure_channel(each, options=_OPTIONS)
+            ContextChannel(grpc.aio.insecure_channel(each, options=_OPTIONS))
             for each in map(str.strip, address.split(","))
             if each
         ]

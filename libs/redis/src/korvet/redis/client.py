@@ -5,8 +5,11 @@ the caller knows what that means. A connection that died while idle is noticed w
 taken from the pool.
 """
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
+from korvet.redis.command_spans import CommandSpans, end_command
+from korvet.runtime import tracing
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -35,4 +38,24 @@ def connect(url: str) -> "Redis":
         # What somebody has put into a key by hand must not stop the service.
         encoding_errors="replace",
     )
-    return Redis.from_pool(pool)
+    return _TracedRedis.from_pool(pool) if tracing.is_on() else Redis.from_pool(pool)
+
+
+class _TracedRedis(Redis):
+    """Records its commands where the request that they are for is recorded."""
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        # redis-py has no types here.
+        execute: Callable[..., Awaitable[Any]] = super().execute_command
+        asking = tracing.current.get()
+        spans = CommandSpans(self.connection_pool.connection_kwargs)
+        work = asking and spans.begin(asking, args)
+        if work is None:
+            return await execute(*args, **options)
+        try:
+            reply = await execute(*args, **options)
+        except BaseException as error:
+            end_command(work, error)
+            raise
+        work.end()
+        return reply

@@ -13,16 +13,21 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Final
 
 import hiredis
 
+from korvet.redis.command_spans import CommandSpans, name_script
 from korvet.redis.connection import RedisConnection, address_of, open_connection
 from korvet.redis.connection import Reply as Reply
 from korvet.redis.greeting import Argument, greet
 from korvet.redis.history import NotPrimaryError
+from korvet.redis.lane_metrics import LaneMetrics
 from korvet.redis.rights import MissingRightsError, Rights, is_denial
 from korvet.redis.script import Script
+from korvet.runtime.metrics import Distribution
+from korvet.runtime.tracing import current
 from redis.asyncio.connection import parse_url
 
 log = logging.getLogger(__name__)
@@ -54,11 +59,14 @@ def _fail(future: "asyncio.Future[Reply]", error: Exception) -> None:
 
 
 class _Command:
-    __slots__ = ("data", "future", "sent_at")
+    __slots__ = ("data", "duration", "future", "sent_at")
 
-    def __init__(self, data: bytes, future: "asyncio.Future[Reply]") -> None:
+    def __init__(
+        self, data: bytes, future: "asyncio.Future[Reply]", duration: Distribution
+    ) -> None:
         self.data = data
         self.future = future
+        self.duration = duration
         self.sent_at = 0.0
 
 
@@ -88,6 +96,10 @@ class Lane:
         self._rights = rights
         # What EVALSHA takes on this lane, by the script's name.
         self.digests: Final = {script.name: script.digest for script in scripts}
+        self._metrics = LaneMetrics(name, scripts)
+        self._spans = CommandSpans(self._options)
+        for script in scripts:
+            name_script(script.digest.decode(), script.name)
         self._connection: RedisConnection | None = None
         self._waiting: deque[_Command] = deque()
         self._sent: deque[_Command] = deque()
@@ -106,16 +118,22 @@ class Lane:
 
     async def room(self) -> None:
         """Wait until so little is under way that more may be sent."""
+        if self._room.is_set():
+            return
+        since = perf_counter()
         while not self._room.is_set():
             await self._room.wait()
+        self._metrics.waits.observe(perf_counter() - since)
 
     def send(self, *arguments: Argument) -> "asyncio.Future[Reply]":
         """Send a command; its future gets the reply (an error reply as exception)."""
         future: asyncio.Future[Reply] = self._loop.create_future()
+        if (asking := current.get()) is not None:
+            self._spans.follow(asking, arguments, future)
         if not self.connected:
             _fail(future, NotSent(f"{self._name}: not connected to Redis"))
             return future
-        self._enqueue(_Command(_pack(arguments), future))
+        self._enqueue(_Command(_pack(arguments), future, self._metrics.of(arguments)))
         return future
 
     def _enqueue(self, command: _Command) -> None:
@@ -138,9 +156,11 @@ class Lane:
             or not self._waiting
         ):
             return
-        now = self._loop.time()
+        # The loop's own time is that of its turn, in milliseconds.
+        now = perf_counter()
         for command in self._waiting:
             command.sent_at = now
+        self._metrics.round_trips.value += 1
         connection.write([command.data for command in self._waiting])
         self._sent.extend(self._waiting)
         self._waiting.clear()
@@ -168,6 +188,7 @@ class Lane:
         self._pending_bytes -= len(command.data)
         if self._pending_bytes <= self._max_pending_bytes:
             self._room.set()
+        command.duration.observe(perf_counter() - command.sent_at)
         if isinstance(reply, Exception):
             _fail(command.future, reply)
         elif not command.future.done():
@@ -186,6 +207,7 @@ class Lane:
             _Command(
                 _pack(("SCRIPT", "LOAD", script.text)),
                 self._loop.create_future(),
+                self._metrics.untold,
             )
             for script in self._scripts
         ]
@@ -252,7 +274,7 @@ class Lane:
         futures: list[asyncio.Future[Reply]] = []
         for arguments in commands:
             future: asyncio.Future[Reply] = self._loop.create_future()
-            self._enqueue(_Command(_pack(arguments), future))
+            self._enqueue(_Command(_pack(arguments), future, self._metrics.untold))
             futures.append(future)
         gone = asyncio.ensure_future(connection.lost.wait())
         try:
@@ -275,7 +297,7 @@ class Lane:
             if not self._sent:
                 # A connection that died in silence shows by not answering.
                 self.send("PING")
-            elif self._loop.time() - self._sent[0].sent_at > self._timeout:
+            elif perf_counter() - self._sent[0].sent_at > self._timeout:
                 log.warning("%s: no answer from %s", self._name, self._address)
                 return
 

@@ -5,13 +5,13 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
-_ID_BYTES: Final = 16
+TOPIC_ID_BYTES: Final = 16
 
 
 def new_topic_id(random: Callable[[int], bytes] = secrets.token_bytes) -> bytes:
     """A random id. As with Kafka's, its text never looks like a command-line option."""
     while True:
-        topic_id = random(_ID_BYTES)
+        topic_id = random(TOPIC_ID_BYTES)
         if any(topic_id) and not topic_id_text(topic_id).startswith("-"):
             return topic_id
 
@@ -24,6 +24,6 @@ def topic_id_text(topic_id: bytes) -> str:
 def parse_topic_id(text: str) -> bytes:
     """The id that `topic_id_text` wrote; ValueError where it is none."""
     topic_id = base64.b64decode(f"{text}==", altchars=b"-_", validate=True)
-    if len(topic_id) != _ID_BYTES:
+    if len(topic_id) != TOPIC_ID_BYTES:
         raise ValueError(f"{text!r} is not a topic id")
     return topic_id

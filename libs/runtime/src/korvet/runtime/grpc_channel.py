@@ -4,6 +4,9 @@ from typing import Final
 
 import grpc
 
+from korvet.runtime import tracing
+from korvet.runtime.grpc_tracing import TracedChannel
+
 # gRPC's own 4 MiB is hit at once by coalesced frames and by messages that topics allow.
 MAX_MESSAGE_BYTES: Final = 256 * 1024 * 1024
 
@@ -39,6 +42,7 @@ _RECONNECT_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
 
 def open_channel(address: str) -> grpc.aio.Channel:
     """A channel to "host:port" or "unix:/path.sock"; it connects when first used."""
-    return grpc.aio.insecure_channel(
+    channel = grpc.aio.insecure_channel(
         address, options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS, *_RECONNECT_OPTIONS)
     )
+    return TracedChannel(channel, address) if tracing.is_on() else channel

@@ -14,7 +14,9 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from korvet.proto.runtime.v1 import stream_service_pb2, stream_service_pb2_grpc
+from korvet.runtime import process_metrics, tracing
 from korvet.runtime.grpc_channel import KEEPALIVE_OPTIONS, MESSAGE_OPTIONS
+from korvet.runtime.grpc_tracing import Describe, TracingInterceptor
 from korvet.runtime.stream_addresses import Announcement, stream_listeners
 from korvet.runtime.stream_server import Method, StreamServer
 
@@ -42,16 +44,20 @@ class GrpcServer:
         streams: Mapping[str, Method] | None = None,
         stream_port: int = 0,
         interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
+        describe: Mapping[str, Describe] | None = None,
     ) -> None:
         """Prepare to listen on each of `addresses`: "host:port" or "unix:/path.sock".
 
         `service_names` are the full names of the services (`DESCRIPTOR…full_name`), for
         reflection and health. `streams` are methods, by path, that gateways call at
-        `stream_port` of the same hosts (0 takes a free one).
+        `stream_port` of the same hosts (0 takes a free one). `describe` is what methods,
+        by path too, have to tell in traces.
         """
         self._addresses = tuple(addresses)
         self._service_names = tuple(service_names)
         self._interceptors = tuple(interceptors)
+        if tracing.is_on():
+            self._interceptors += (TracingInterceptor(describe or {}),)
         self._health = health.aio.HealthServicer()
         self._streams = StreamServer(
             stream_listeners(addresses, stream_port) if streams else (), streams or {}
@@ -87,6 +93,7 @@ class GrpcServer:
 
     async def set_serving(self, serving: bool) -> None:
         """Say in health whether the service can do its work now."""
+        process_metrics.set_ready(serving)
         status = (
             health_pb2.HealthCheckResponse.SERVING
             if serving

@@ -1,5 +1,7 @@
 """Log lines on standard error: JSON for machines, text for people.
 
+Where a request is recorded, what is logged on its behalf has its trace's id.
+
 One record is one line, except for a traceback in text. What a client sent can therefore
 never forge a line of its own: control characters are escaped in both styles.
 """
@@ -11,6 +13,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Literal, TextIO, TypeAlias
+
+from korvet.runtime.tracing import current
 
 Style: TypeAlias = Literal["json", "text"]
 
@@ -32,6 +36,10 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
         extra = {k: v for k, v in record.__dict__.items() if k not in _OWN_ATTRIBUTES}
+        if (work := current.get()) is not None:
+            here = work.span.get_span_context()
+            extra["trace_id"] = f"{here.trace_id:032x}"
+            extra["span_id"] = f"{here.span_id:016x}"
         failure = self.formatException(record.exc_info) if record.exc_info else None
         if self._line_style == "json":
             line: dict[str, object] = {

@@ -40,6 +40,12 @@ class ServiceSettings(BaseSettings):
         default=None,
         description="`json` or `text`; unset, it is text at a terminal and JSON elsewhere.",
     )
+    metrics_address: str | None = Field(
+        default=None,
+        pattern=r"^(unix:\S+|\S+:\d+)$",
+        description="Where Prometheus finds metrics: host:port or unix:/path.sock, under"
+        " /metrics. Unset, nowhere: they name topics and groups to whoever can connect.",
+    )
 
     @classmethod
     def settings_customise_sources(

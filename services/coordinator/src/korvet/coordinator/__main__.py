@@ -16,7 +16,7 @@ def main() -> None:
         # Made where the loop runs, which its parts use.
         await CoordinatorServer(settings).run(stop)
 
-    run_service("coordinator", settings, serve)
+    run_service("coordinator", settings, os.environ, serve)
 
 
 if __name__ == "__main__":

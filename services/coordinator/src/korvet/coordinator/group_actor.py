@@ -11,7 +11,7 @@ import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import hiredis
 
@@ -27,8 +27,19 @@ from korvet.coordinator.owned_store import NotOwnerError
 from korvet.coordinator.rebalance import Step
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.redis.lane import ConnectionLost, NotSent
+from korvet.runtime import metrics
+from korvet.runtime.waiting import begin_wait
 
 log = logging.getLogger(__name__)
+
+_rebalances: Final = metrics.counter(
+    "korvet.group.rebalances",
+    unit="{rebalance}",
+    description="Generations that groups have begun, that of a group that has lost its last"
+    " member included.",
+    attributes=("messaging.consumer.group.name",),
+    limit=metrics.NAMES_SHOWN,
+)
 
 _Answer = TypeVar("_Answer")
 _Event: TypeAlias = Callable[[Group, float], Step[_Answer]]
@@ -60,6 +71,8 @@ class GroupActor:
         self._parked: defaultdict[_Key, deque[asyncio.Future[Any]]] = defaultdict(deque)
         self._timer: asyncio.TimerHandle | None = None
         self._closed_with: Exception | None = None
+        # What has last been applied, by name.
+        self._last_event = ""
         self._set_timer()
 
     @property
@@ -105,14 +118,15 @@ class GroupActor:
         self, member_id: str, instance_id: str | None, generation: int
     ) -> ErrorCode:
         return await self._apply_at_once(
+            "heartbeat",
             lambda group, now: rules.heartbeat(
                 group, member_id, instance_id, generation, now
-            )
+            ),
         )
 
     async def leave(self, leaving: tuple[Leaving, ...]) -> tuple[ErrorCode, ...]:
         return await self._apply_at_once(
-            lambda group, now: rules.leave(group, leaving, now)
+            "leave", lambda group, now: rules.leave(group, leaving, now)
         )
 
     async def check_commit(
@@ -175,10 +189,14 @@ class GroupActor:
         event: _Event[_Answer],
     ) -> _Answer:
         try:
-            answer = await self._apply(event, key, call)
+            answer = await self._apply(event, key[0], key, call)
             if answer is not None:
                 return answer
+            waiting = None if call.done() else begin_wait("rebalance")
             answered: _Answer | ErrorCode = await call
+            if waiting is not None:
+                # Whoever waited goes on before the next event is taken.
+                waiting.end(self._last_event)
         except asyncio.CancelledError:
             self._background.spawn(self._forget(key, call))
             raise
@@ -186,24 +204,26 @@ class GroupActor:
             raise KafkaError(answered)
         return answered
 
-    async def _apply_at_once(self, event: _Event[_Answer]) -> _Answer:
-        answer = await self._apply(event)
+    async def _apply_at_once(self, name: str, event: _Event[_Answer]) -> _Answer:
+        answer = await self._apply(event, name)
         assert answer is not None
         return answer
 
     async def _apply(
         self,
         event: _Event[_Answer],
+        name: str,
         key: _Key | None = None,
         call: "asyncio.Future[Any] | None" = None,
     ) -> _Answer | None:
         # A caller that goes away does not interrupt what has begun.
-        task = self._background.spawn(self._apply_in_turn(event, key, call))
+        task = self._background.spawn(self._apply_in_turn(event, name, key, call))
         return (await asyncio.shield(task)).answer
 
     async def _apply_in_turn(
         self,
         event: _Event[_Answer],
+        name: str,
         key: _Key | None = None,
         call: "asyncio.Future[Any] | None" = None,
     ) -> Step[_Answer]:
@@ -214,6 +234,7 @@ class GroupActor:
             await self._keep(step.group)
             if step.answer is None and key is not None and call is not None:
                 self._parked[key].append(call)
+            self._last_event = name
             self._carry_out(step)
             self._set_timer()
             return step
@@ -222,12 +243,15 @@ class GroupActor:
         if not rules.is_transition(self.group, group):
             self._stored = replace(self._stored, group=group)
             return
+        generation = self.group.generation
         try:
             self._stored = await self._store.save(self._stored, group)
         except (NotOwnerError, NotSent, ConnectionLost, hiredis.ReplyError) as error:
             log.warning("group %s could not be saved: %r", group.group_id, error)
             self.close(error)
             raise
+        if group.generation != generation:
+            _rebalances.of(group.group_id).value += 1
         # It may have lost its lease meanwhile, and everybody may have been told so.
         self._check_open()
 
@@ -278,7 +302,7 @@ class GroupActor:
         with contextlib.suppress(
             NotOwnerError, NotSent, ConnectionLost, hiredis.ReplyError
         ):
-            await self._apply_in_turn(rules.expire)
+            await self._apply_in_turn(rules.expire, "time")
 
     def _check_open(self) -> None:
         if self._closed_with is not None:

@@ -16,6 +16,16 @@ from korvet.coordinator.offset_calls import OffsetCalls
 from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
 from korvet.runtime.intake import Intake
 from korvet.runtime.outbox import Outbox
+from korvet.runtime.rpc_spans import (
+    begin_in_frame,
+    carry_out,
+    end_served,
+    methods_by_field,
+)
+from korvet.runtime.tracing import Work
+
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["CoordinatorService"]
+_TRACED_AS: Final = methods_by_field(_SERVICE, pb.GroupCall.DESCRIPTOR)
 
 # More than a gateway has under way, so that a cancellation never waits behind those.
 _MAX_OPEN_CALLS: Final = 65_536
@@ -56,10 +66,16 @@ class GroupStream:
             for call in frame.calls:
                 await outbox.room()
                 outbox.opened()
+                work = _begin(call) if call.traceparent else None
                 if (now := self._answer_now(call)) is not None:
+                    if work is not None:
+                        end_served(work)
                     outbox.put(now, 16)
                     continue
-                task = tasks.create_task(answer(call))
+                part = partial(answer, call)
+                if work is not None:
+                    part = partial(carry_out, work, part)
+                task = tasks.create_task(part())
                 under_way[call.call] = task
                 task.add_done_callback(partial(ended, call.call))
 
@@ -98,3 +114,8 @@ class GroupStream:
             case "fetch":
                 result.fetch.CopyFrom(await self._offsets.fetch(call.fetch))
         return result
+
+
+def _begin(call: pb.GroupCall) -> Work | None:
+    kind = call.WhichOneof("request")
+    return begin_in_frame(_TRACED_AS[kind], call.traceparent) if kind else None

@@ -14,7 +14,7 @@ from korvet.coordinator.refusals import answered, explained
 from korvet.coordinator.transaction import Producer
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
-from korvet.redis.topic_ids import parse_topic_id, topic_id_text
+from korvet.redis.topic_ids import TOPIC_ID_BYTES, parse_topic_id, topic_id_text
 
 
 class OffsetCalls:
@@ -108,6 +108,8 @@ class OffsetCalls:
         return codes, commits
 
     def _check(self, offset: pb.CommitOffsetsRequest.Offset) -> ErrorCode:
+        if len(offset.topic_id) != TOPIC_ID_BYTES:
+            return ErrorCode.UNKNOWN_TOPIC_ID
         # Kafka counts Java's characters, whatever the setting is called.
         if len(offset.metadata.encode("utf-16-le")) // 2 > self._max_metadata_length:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE

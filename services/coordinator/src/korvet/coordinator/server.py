@@ -15,6 +15,7 @@ from korvet.coordinator.background import Background
 from korvet.coordinator.committed_offsets import CommittedOffsets
 from korvet.coordinator.coordinator_rights import coordinator_rights
 from korvet.coordinator.group_join import Limits
+from korvet.coordinator.group_lag import GroupLag
 from korvet.coordinator.group_store import GroupStore
 from korvet.coordinator.group_stream import GroupStream
 from korvet.coordinator.groups import Groups
@@ -45,6 +46,8 @@ from korvet.redis.lane import Lane
 from korvet.redis.server_check import check_redis
 from korvet.redis.settings import described_settings
 from korvet.runtime.grpc_server import GrpcServer
+from korvet.runtime.metrics import REGISTRY
+from korvet.runtime.sampling import Sampler
 from korvet.runtime.stream_server import Method
 
 log = logging.getLogger(__name__)
@@ -98,6 +101,8 @@ class CoordinatorServer:
             Participants(self._storage, pending, on_commit=self._redis_groups.committed),
             self._background,
         )
+        lag = GroupLag(store, offsets, self._registration, self._storage)
+        self._lag = Sampler(lag.sample, lag.forget)
         self._transaction_upkeep = TransactionUpkeep(
             self._transactions, transaction_store, self._registration, retention=remembers
         )
@@ -147,7 +152,8 @@ class CoordinatorServer:
                     tasks.create_task(self._lane.run()),
                     tasks.create_task(self._run_once_checked()),
                 ]
-                await stop.wait()
+                with REGISTRY.observing(self._transactions.look):
+                    await stop.wait()
                 log.info("stopping")
                 await self._server.set_serving(False)
                 # Others may claim the groups at once, and whoever is parked hears of it.
@@ -175,6 +181,7 @@ class CoordinatorServer:
             tasks.create_task(self._transaction_upkeep.run())
             tasks.create_task(self._redis_groups.run())
             tasks.create_task(self._topics.follow(self._upkeep.look))
+            tasks.create_task(self._lag.run())
 
     async def _check(self) -> None:
         """Wait for Redis, and see whether it may be used."""

@@ -5,6 +5,7 @@ write to the context, hence the override.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
+from importlib.metadata import version
 from typing import Any, TypeAlias, TypeVar
 
 import grpc
@@ -159,7 +160,9 @@ class CoordinatorService(CoordinatorServiceServicer):
     async def DescribeServer(
         self, request: pb.DescribeServerRequest, context: _Context
     ) -> pb.DescribeServerResponse:
-        return pb.DescribeServerResponse(settings=self._settings)
+        return pb.DescribeServerResponse(
+            settings=self._settings, version=version("korvet-coordinator")
+        )
 
 
 async def _available(context: _Context, call: Awaitable[_Answer]) -> _Answer:

@@ -57,6 +57,11 @@ class StorageClient:
     ) -> pb.DescribeTopicsResponse:
         return await self._ask(lambda stub: stub.DescribeTopics(request, timeout=_DEADLINE))
 
+    async def count_records(
+        self, request: pb.CountRecordsRequest
+    ) -> pb.CountRecordsResponse:
+        return await self._ask(lambda stub: stub.CountRecords(request, timeout=_DEADLINE))
+
     async def allocate_producer_id(self) -> pb.AllocateProducerIdResponse:
         request = pb.AllocateProducerIdRequest()
         return await self._ask(

@@ -23,6 +23,7 @@ from korvet.coordinator.transaction_codec import StoredTransaction
 from korvet.coordinator.transaction_rules import Finish, ProducerIdNeeded, Register, Step
 from korvet.coordinator.transaction_store import TransactionStore
 from korvet.kafka.errors import ErrorCode
+from korvet.runtime import metrics
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,13 @@ _PATIENCE: Final = 5.0
 _END_SECONDS: Final = 1.0
 # Of a timer: a transaction's time may be longer than a loop can wait.
 _LONGEST_SLEEP: Final = 3600.0
+
+_ended: Final = metrics.counter(
+    "korvet.transaction.ended",
+    unit="{transaction}",
+    description="Transactions that have ended in all partitions and groups.",
+    attributes=("korvet.outcome",),
+)
 
 _Answer = TypeVar("_Answer")
 # With a producer id that nobody has had, where it needs one.
@@ -281,6 +289,7 @@ class TransactionActor:
                 self._check_open()
                 await self._keep(rules.completed(decided, now_ms()))
                 self._completion = None
+            _ended.of("commit" if decided.is_commit else "abort").value += 1
         except (NotOwnerError, *REDIS_IS_AWAY) as error:
             self.close(error)
         except Exception as error:

@@ -11,6 +11,13 @@ from korvet.coordinator.registration import Registration
 from korvet.coordinator.transaction_actor import TransactionActor
 from korvet.coordinator.transaction_codec import StoredTransaction
 from korvet.coordinator.transaction_store import TransactionStore
+from korvet.runtime import metrics
+
+_open: Final = metrics.gauge(
+    "korvet.transaction.open",
+    unit="{transaction}",
+    description="Transactions of this coordinator's ids that have not ended everywhere.",
+)
 
 # A producer that is at work is sooner back than this.
 _IDLE_MS: Final = 60_000
@@ -51,6 +58,10 @@ class Transactions(OwnedActors[StoredTransaction, TransactionActor]):
         if actor.transaction.is_open:
             for on_orphan in self._on_orphan:
                 on_orphan()
+
+    def look(self) -> None:
+        """Tell what is open, to those who read metrics."""
+        _open.of().value = sum(actor.transaction.is_open for actor in self.owned)
 
     def forget_idle(self) -> None:
         """Free the memory of ids with which nothing happens; they stay owned."""

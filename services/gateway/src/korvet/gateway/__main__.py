@@ -18,6 +18,7 @@ from korvet.gateway.coordinator_link import CoordinatorLink
 from korvet.gateway.handler import Node
 from korvet.gateway.handlers import HANDLERS
 from korvet.gateway.membership import Membership, NodeIdTakenError
+from korvet.gateway.request_metrics import observing
 from korvet.gateway.server import KafkaServer, bind
 from korvet.gateway.service_links import ServiceLinks
 from korvet.gateway.settings import GatewaySettings
@@ -25,7 +26,9 @@ from korvet.gateway.storage_client import StorageClient
 from korvet.gateway.storage_link import StorageLink
 from korvet.gateway.transaction_client import TransactionClient
 from korvet.gateway.transaction_joins import TransactionJoins
-from korvet.runtime import logs, process
+from korvet.runtime import logs, process, telemetry
+from korvet.runtime.grpc_server import ListenError
+from korvet.runtime.metrics_server import with_metrics
 from korvet.runtime.settings import load
 
 log = logging.getLogger("korvet.gateway")
@@ -101,7 +104,8 @@ async def serve(
             log.warning(
                 "no coordinator address is set: there are neither groups nor transactions"
             )
-        await stop.wait()
+        with observing(server, {"storage": storages, "coordinator": coordinators}):
+            await stop.wait()
         log.info("draining")
         staying.cancel()
         await membership.leave()
@@ -122,10 +126,15 @@ def main() -> None:
         sys.exit(f"cannot listen on {where}: {error.strerror}")
     refusal = ""
     try:
-        process.run(lambda stop: serve(settings, sockets, stop))
-    except* NodeIdTakenError as taken:
+        with telemetry.exporting("gateway", os.environ):
+            process.run(
+                with_metrics(
+                    settings.metrics_address, lambda stop: serve(settings, sockets, stop)
+                )
+            )
+    except* (NodeIdTakenError, ListenError) as group:
         # Not left from here: older Pythons 3.11 put even SystemExit into a group.
-        refusal = str(taken.exceptions[0])
+        refusal = str(group.exceptions[0])
     if refusal:
         sys.exit(refusal)
 

@@ -9,6 +9,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from korvet.runtime import metrics
+
+TRANSFERRED: Final = metrics.counter(
+    "korvet.gateway.io",
+    unit="By",
+    description="Bytes that Kafka clients have sent (receive), and were sent (transmit).",
+    attributes=("network.io.direction",),
+)
+_sent: Final = TRANSFERRED.of("transmit")
+
 # Larger answers are handed to the socket in pieces, as they are; smaller ones as one.
 _JOIN_UP_TO: Final = 128 * 1024
 # What is worth a place of its own among those pieces.
@@ -131,7 +141,9 @@ class Answers:
         chunks, self._unwritten = self._unwritten, []
         # A transport that is closing takes no more; uvloop's even raises.
         if not self._transport.is_closing():
-            if sum(map(len, chunks)) > _JOIN_UP_TO:
+            size = sum(map(len, chunks))
+            _sent.value += size
+            if size > _JOIN_UP_TO:
                 self._transport.writelines(list(_pieces(chunks)))
             elif chunks:
                 self._transport.write(b"".join(chunks))

@@ -12,7 +12,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, Generic, Protocol, TypeVar, cast
 
+from korvet.runtime.rpc_spans import OK, begin_call, end_call
 from korvet.runtime.stream_connection import StreamLost
+from korvet.runtime.tracing import Work, current
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ class Call(Generic[Payload, Result]):
         "result",
         "sent",
         "size",
+        "span",
         "timer",
     )
 
@@ -72,6 +75,8 @@ class Call(Generic[Payload, Result]):
         self.has_room = False
         self.sent = False
         self.timer: asyncio.TimerHandle | None = None
+        # Where the request that it is for is recorded.
+        self.span: Work | None = None
 
 
 class CallStream(Generic[Payload, Result, Frame, Answers]):
@@ -84,12 +89,19 @@ class CallStream(Generic[Payload, Result, Frame, Answers]):
         unpack: Callable[[Answers], Iterable[tuple[int, Result]]],
         max_calls: int,
         max_bytes: int,
+        method: Callable[[Payload], str],
+        address: str,
     ) -> None:
-        """`build` makes a frame of calls and of the numbers of cancelled ones."""
+        """`build` makes a frame of calls and of the numbers of cancelled ones.
+
+        `method` and `address` are what traces tell of a call.
+        """
         self._build = build
         self._unpack = unpack
         self._max_calls = max_calls
         self._max_bytes = max_bytes
+        self._method = method
+        self._address = address
         self._last_number = 0
         # Every call that has not ended, and those of them that have room on the stream.
         self._open: dict[int, Call[Payload, Result]] = {}
@@ -122,7 +134,11 @@ class CallStream(Generic[Payload, Result, Frame, Answers]):
         """
         self._last_number += 1
         call: Call[Payload, Result] = Call(self._last_number, payload, size)
+        if (caller := current.get()) is not None:
+            call.span = begin_call(caller, self._method(payload), self._address)
         if not self._live.is_set():
+            if call.span is not None:
+                _end_span(call.span, Lost.NOT_SENT)
             call.result.set_result(Lost.NOT_SENT)
             return call
         loop = asyncio.get_running_loop()
@@ -237,6 +253,8 @@ class CallStream(Generic[Payload, Result, Frame, Answers]):
 
     def _end(self, call: Call[Payload, Result], result: Result | Lost) -> None:
         del self._open[call.number]
+        if call.span is not None:
+            _end_span(call.span, result)
         if call.timer is not None:
             call.timer.cancel()
         if call.has_room:
@@ -247,3 +265,10 @@ class CallStream(Generic[Payload, Result, Frame, Answers]):
         if call.admitted is not None and not call.admitted.done():
             call.admitted.set_result(None)
         self._admit()
+
+
+def _end_span(span: Work, result: object) -> None:
+    if isinstance(result, Lost):
+        end_call(span, "UNAVAILABLE" if result is Lost.NOT_SENT else "UNKNOWN", result.name)
+    else:
+        end_call(span, OK)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
-from korvet.gateway.answers import Answers, Slot
+from korvet.gateway.answers import TRANSFERRED, Answers, Slot
 from korvet.gateway.dispatch import UnanswerableError, dispatch
 from korvet.gateway.fetch_memory import ConnectionFetches, FetchBudget
 from korvet.gateway.frame_splitter import FrameSplitter
@@ -25,6 +25,8 @@ from korvet.kafka.message import Message
 log = logging.getLogger(__name__)
 
 Handlers: TypeAlias = Mapping[int, Handler[Any, Any]]
+
+_received: Final = TRANSFERRED.of("receive")
 
 # Until clients authenticate, they are all the same to us; the name is Kafka's.
 _ANONYMOUS: Final = "User:ANONYMOUS"
@@ -54,6 +56,10 @@ class Owner(Protocol):
 
     def complain(self, message: str, *args: object) -> None:
         """Log something that a client did, unless there is too much of it."""
+        ...
+
+    def note_end(self, level: int, message: str, *args: object) -> None:
+        """Log that a connection ended, unless there are too many of them."""
         ...
 
 
@@ -92,6 +98,10 @@ class Connection(asyncio.Protocol):
         self._waits_for_budget = False
         self._is_draining = False
         self._last_active = 0.0
+        self._opened_at = 0.0
+        # Why we have ended it, if we have; and whether that is in the log already.
+        self._why = ""
+        self._is_told = False
 
     @property
     def bytes_buffered(self) -> int:
@@ -106,11 +116,13 @@ class Connection(asyncio.Protocol):
     def drain(self) -> None:
         """Start nothing more, and close when what is under way has been answered."""
         self._is_draining = True
+        self._why = "the gateway is stopping"
         self._read_on()
         self._answers.close_after_last()
 
-    def abort(self) -> None:
+    def abort(self, why: str) -> None:
         """Close at once, whatever is under way."""
+        self._why = self._why or why
         self._transport.abort()
 
     # ------------------------------------------------------------ asyncio.Protocol
@@ -123,11 +135,14 @@ class Connection(asyncio.Protocol):
             self._shared.node.coordinator, client_host=self._host, principal=_ANONYMOUS
         )
         self._touch()
+        self._opened_at = self._last_active
         if not self._shared.owner.opened(self):
+            self._is_told = True
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         self._touch()
+        _received.value += len(data)
         self._splitter.feed(data)
         self._read_on()
 
@@ -141,9 +156,7 @@ class Connection(asyncio.Protocol):
         self._read_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # That a client hangs up, or vanishes, is nothing to tell.
-        if exc is not None and not isinstance(exc, ConnectionError | TimeoutError):
-            self._shared.owner.complain("%s: %r; connection lost", self._host, exc)
+        self._tell_end(exc)
         for task in self._cancellable:
             task.cancel()
         self._answers.drop()
@@ -260,6 +273,7 @@ class Connection(asyncio.Protocol):
         self._cancellable.discard(task)
         if task.cancelled():
             # Answers behind this one would wait for ever.
+            self._why = self._why or "a request on it was dropped"
             self._transport.close()
         slot.finish()
         self._bytes_in_flight -= size
@@ -269,7 +283,23 @@ class Connection(asyncio.Protocol):
     def _hang_up(self, reason: str) -> None:
         if not self._transport.is_closing():
             self._shared.owner.complain("%s: %s; connection closed", self._host, reason)
+            self._is_told = True
             self._transport.close()
+
+    def _tell_end(self, exc: Exception | None) -> None:
+        """One line, unless there was one when it was hung up."""
+        owner = self._shared.owner
+        if self._is_told:
+            return
+        if exc is not None and not isinstance(exc, ConnectionError | TimeoutError):
+            owner.complain("%s: %r; connection lost", self._host, exc)
+            return
+        # That a client hangs up, or vanishes, is of interest to few.
+        level = logging.INFO if self._why else logging.DEBUG
+        why = self._why or exc or "the client closed it"
+        seconds = asyncio.get_running_loop().time() - self._opened_at
+        message = "%s: connection ended after %.1f s: %s"
+        owner.note_end(level, message, self._host, seconds, why)
 
     def _touch(self) -> None:
         self._last_active = asyncio.get_running_loop().time()

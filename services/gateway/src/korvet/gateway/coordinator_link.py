@@ -16,8 +16,11 @@ from korvet.proto.coordinator.v1 import coordinator_service_pb2 as pb
 from korvet.proto.coordinator.v1 import coordinator_service_pb2_grpc as pb_grpc
 from korvet.runtime.grpc_channel import open_channel
 from korvet.runtime.grpc_stream import GrpcStream
+from korvet.runtime.rpc_spans import methods_by_field
 
-_METHODS: Final = pb.DESCRIPTOR.services_by_name["CoordinatorService"].methods_by_name
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["CoordinatorService"]
+_GROUP_STREAM: Final = _SERVICE.methods_by_name["GroupStream"]
+_TRACED_AS: Final = methods_by_field(_SERVICE, pb.GroupCall.DESCRIPTOR)
 _MAX_CALLS: Final = 50_000
 _MAX_BYTES: Final = 256 * 1024 * 1024
 
@@ -44,9 +47,14 @@ GroupStream: TypeAlias = CallStream[
 ]
 
 
-def new_group_stream() -> GroupStream:
+def new_group_stream(address: str = "") -> GroupStream:
     return CallStream(
-        build=_frame, unpack=_results, max_calls=_MAX_CALLS, max_bytes=_MAX_BYTES
+        build=_frame,
+        unpack=_results,
+        max_calls=_MAX_CALLS,
+        max_bytes=_MAX_BYTES,
+        method=lambda request: _TRACED_AS[request.kind],
+        address=address,
     )
 
 
@@ -57,7 +65,7 @@ class CoordinatorLink(ServiceLink["pb_grpc.CoordinatorServiceAsyncStub"]):
         *,
         open_channel: Callable[[str], grpc.aio.Channel] = open_channel,
     ) -> None:
-        self.groups = new_group_stream()
+        self.groups = new_group_stream(address)
         call_channel = open_channel(address)
         super().__init__(
             "coordinator",
@@ -68,7 +76,7 @@ class CoordinatorLink(ServiceLink["pb_grpc.CoordinatorServiceAsyncStub"]):
                 KeptStream(
                     "group",
                     self.groups,
-                    partial(GrpcStream, _METHODS["GroupStream"], pb.GroupResultFrame),
+                    partial(GrpcStream, _GROUP_STREAM, pb.GroupResultFrame),
                 )
             ],
         )
@@ -81,6 +89,8 @@ def _frame(
     for call in calls:
         added = frame.calls.add()
         added.call = call.number
+        if call.span is not None:
+            added.traceparent = call.span.traceparent
         getattr(added, call.payload.kind).CopyFrom(call.payload.message)
     return frame
 

@@ -309,6 +309,11 @@ class Handler(Generic[Request, Response]):
         return self.request_type.API_KEY
 
     @property
+    def name(self) -> str:
+        """Kafka's name of the API."""
+        return self.request_type.__name__.removesuffix("Request")
+
+    @property
     def advertised(self) -> ApiRange:
         lowest = self.min_version if self.advertised_from is None else self.advertised_from
         return ApiRange(self.api_key, lowest, self.max_version)

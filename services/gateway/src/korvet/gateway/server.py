@@ -14,9 +14,20 @@ from korvet.gateway.connection import Connection, Limits, Shared
 from korvet.gateway.fetch_memory import FetchBudget
 from korvet.gateway.handler import Handler, Node
 from korvet.gateway.request_memory import RequestBudget
+from korvet.runtime import metrics
 from korvet.runtime.logs import LimitedLog
 
 log = logging.getLogger(__name__)
+
+_opened: Final = metrics.counter(
+    "korvet.gateway.connections.opened",
+    unit="{connection}",
+    description="Connections that Kafka clients have opened; refused: there were too many.",
+    attributes=("korvet.outcome",),
+)
+
+# There from the beginning, so that alerts see the first one that is refused.
+_accepted, _refused = _opened.of("accepted"), _opened.of("refused")
 
 _BACKLOG: Final = 1024
 _SWEEPS_PER_IDLE_TIME: Final = 4
@@ -65,6 +76,7 @@ class KafkaServer:
         self._connections: set[Connection] = set()
         self._last_closed = asyncio.Event()
         self._complaints = LimitedLog(log)
+        self._ends = LimitedLog(log)
         self._listeners: list[asyncio.Server] = []
         self._shared = Shared(
             owner=self,
@@ -118,7 +130,7 @@ class KafkaServer:
             moment = loop.time() - self._max_idle
             for connection in list(self._connections):
                 if connection.is_idle_since(moment):
-                    connection.abort()
+                    connection.abort("nothing has happened on it for too long")
 
     async def drain(self, deadline: float) -> None:
         """Accept no more, and give requests under way `deadline` seconds."""
@@ -136,7 +148,7 @@ class KafkaServer:
         except TimeoutError:
             log.warning("%d requests were not finished in time", len(self._shared.tasks))
         for connection in list(self._connections):
-            connection.abort()
+            connection.abort("the gateway is stopping")
         for task in list(self._shared.tasks):
             task.cancel()
         await asyncio.gather(*self._shared.tasks, return_exceptions=True)
@@ -148,8 +160,10 @@ class KafkaServer:
             self.complain(
                 "%d connections are open; another is refused", self._max_connections
             )
+            _refused.value += 1
             return False
         self._connections.add(connection)
+        _accepted.value += 1
         self._last_closed.clear()
         return True
 
@@ -165,7 +179,12 @@ class KafkaServer:
         if size > 0 and self._buffered > self._max_buffered:
             worst = max(self._connections, key=lambda connection: connection.bytes_buffered)
             self.complain("unfinished requests take too much memory; closing the largest")
-            worst.abort()
+            worst.abort("its unfinished request took too much memory")
 
     def complain(self, message: str, *args: object) -> None:
         self._complaints.warning(message, *args)
+
+    def note_end(self, level: int, message: str, *args: object) -> None:
+        # What is not logged must not count towards the limit.
+        if log.isEnabledFor(level):
+            self._ends.log(level, message, *args)

@@ -17,8 +17,11 @@ from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
 from korvet.runtime.grpc_channel import open_channel
 from korvet.runtime.grpc_stream import GrpcStream
+from korvet.runtime.rpc_spans import method_name
 
 _METHODS: Final = pb.DESCRIPTOR.services_by_name["StorageService"].methods_by_name
+_APPEND: Final = method_name(_METHODS["Append"])
+_READ: Final = method_name(_METHODS["Read"])
 _MAX_APPENDS: Final = 2048
 _MAX_APPEND_BYTES: Final = 64 * 1024 * 1024
 # Reads are parked in storage for as long as nothing arrives, at next to no cost.
@@ -41,18 +44,25 @@ AppendStream: TypeAlias = CallStream[Append, Appended, pb.AppendFrame, pb.Append
 ReadStream: TypeAlias = CallStream[pb.ReadRequest, Read, pb.ReadFrame, pb.ReadResultFrame]
 
 
-def new_append_stream() -> AppendStream:
+def new_append_stream(address: str = "") -> AppendStream:
     return CallStream(
         build=_append_frame,
         unpack=_appended,
         max_calls=_MAX_APPENDS,
         max_bytes=_MAX_APPEND_BYTES,
+        method=lambda _: _APPEND,
+        address=address,
     )
 
 
-def new_read_stream() -> ReadStream:
+def new_read_stream(address: str = "") -> ReadStream:
     return CallStream(
-        build=_read_frame, unpack=_read, max_calls=_MAX_READS, max_bytes=_MAX_READ_BYTES
+        build=_read_frame,
+        unpack=_read,
+        max_calls=_MAX_READS,
+        max_bytes=_MAX_READ_BYTES,
+        method=lambda _: _READ,
+        address=address,
     )
 
 
@@ -63,8 +73,8 @@ class StorageLink(ServiceLink["pb_grpc.StorageServiceAsyncStub"]):
         *,
         open_channel: Callable[[str], grpc.aio.Channel] = open_channel,
     ) -> None:
-        self.appends = new_append_stream()
-        self.reads = new_read_stream()
+        self.appends = new_append_stream(address)
+        self.reads = new_read_stream(address)
         call_channel = open_channel(address)
         super().__init__(
             "storage",
@@ -105,6 +115,8 @@ def _append_frame(
     for call in calls:
         added = frame.calls.add()
         added.call = call.number
+        if call.span is not None:
+            added.traceparent = call.span.traceparent
         request = added.request
         request.acks = call.payload.acks
         request.timeout_ms = call.payload.timeout_ms
@@ -132,6 +144,8 @@ def _read_frame(
     for call in calls:
         added = frame.calls.add()
         added.call = call.number
+        if call.span is not None:
+            added.traceparent = call.span.traceparent
         added.request.CopyFrom(call.payload)
     return frame
 

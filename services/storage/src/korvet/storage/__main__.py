@@ -16,7 +16,7 @@ def main() -> None:
         # Made where the loop runs, which its parts use.
         await StorageServer(settings).run(stop)
 
-    run_service("storage", settings, serve)
+    run_service("storage", settings, os.environ, serve)
 
 
 if __name__ == "__main__":

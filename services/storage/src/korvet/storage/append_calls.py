@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 import grpc
@@ -12,6 +13,8 @@ from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import InvalidRequestError
 from korvet.runtime.intake import Intake
 from korvet.runtime.outbox import Outbox
+from korvet.runtime.rpc_spans import begin_in_frame, method_name, when_answered
+from korvet.storage import log_metrics
 from korvet.storage.append_rules import (
     NewRecord,
     Prepared,
@@ -25,6 +28,9 @@ from korvet.storage.topic import Topic
 from korvet.storage.topic_lookup import TopicLookup, unknown_topic
 
 log = logging.getLogger(__name__)
+
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["StorageService"]
+_APPEND: Final = method_name(_SERVICE.methods_by_name["Append"])
 
 # Of one stream: calls that are not answered yet.
 _MAX_OPEN_CALLS: Final = 4096
@@ -68,7 +74,12 @@ class AppendCalls:
             for call in frame.calls:
                 await outbox.room()
                 outbox.opened()
-                await self._submit(call.request, answer(call.call))
+                finish = answer(call.call)
+                if call.traceparent and (work := begin_in_frame(_APPEND, call.traceparent)):
+                    with work:
+                        await self._submit(call.request, when_answered(work, finish))
+                else:
+                    await self._submit(call.request, finish)
 
         invalid: Exception | None = None
         try:
@@ -113,7 +124,7 @@ class AppendCalls:
                 answers.put(index, Appended(error=ErrorCode.UNKNOWN_SERVER_ERROR))
                 continue
             await self._appender.ready(target, confirm_by)
-            done = self._done(answers, index, topic, unknown_topic(append.topic))
+            done = self._done(answers, index, topic, unknown_topic(append.topic), prepared)
             self._appender.submit(target, prepared, confirm_by, done)
 
     async def _find_topics(
@@ -126,11 +137,21 @@ class AppendCalls:
             return [KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(appends)
 
     def _done(
-        self, answers: "_Answers", index: int, topic: Topic, if_unknown: ErrorCode
+        self,
+        answers: "_Answers",
+        index: int,
+        topic: Topic,
+        if_unknown: ErrorCode,
+        prepared: Prepared,
     ) -> Callable[[Appended], None]:
         # It must not hold the request: any part of that keeps its whole frame in memory,
         # which nobody counts any more once the lane has what is to be sent.
+        started, records, size = perf_counter(), prepared.record_count, prepared.size
+
         def done(appended: Appended) -> None:
+            log_metrics.appended(
+                topic.name, records, size, appended.error, perf_counter() - started
+            )
             if appended.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 self._lookup.is_stale(topic)
                 appended = Appended(error=if_unknown)

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Final
 
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import InvalidRequestError
+from korvet.storage import log_metrics
 from korvet.storage.append_calls import fill, prepare
 from korvet.storage.append_rules import Prepared
 from korvet.storage.appender import Appended, Appender, Target, refusal
@@ -63,7 +65,13 @@ class AtomicAppendCalls:
         confirm_by = None
         if request.acks == pb.ACKS_ALL:
             confirm_by = asyncio.get_running_loop().time() + request.timeout_ms / 1000
+        started = perf_counter()
         appended = await self._appender.append_together(prepared, confirm_by)
+        duration = perf_counter() - started
+        for (target, each), outcome in zip(prepared, appended, strict=True):
+            log_metrics.appended(
+                target.topic.name, each.record_count, each.size, outcome.error, duration
+            )
         return [
             self._told(append, target, outcome)
             for append, (target, _), outcome in zip(

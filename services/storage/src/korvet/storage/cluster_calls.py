@@ -6,6 +6,7 @@ from korvet.kafka.errors import KafkaError
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import NotReadyError
 from korvet.storage.cluster_feed import ClusterFeed
+from korvet.storage.diagnosis import Diagnosis
 from korvet.storage.gateways import Gateway, GatewayRegistry
 from korvet.storage.messages import gateway_messages
 from korvet.storage.producer_ids import ProducerIds
@@ -20,12 +21,14 @@ class ClusterCalls:
         gateways: GatewayRegistry,
         producer_ids: ProducerIds,
         server: ServerCheck,
+        diagnosis: Diagnosis,
         settings: Sequence[pb.Config],
     ) -> None:
         self._feed = feed
         self._gateways = gateways
         self._producer_ids = producer_ids
         self._server = server
+        self._diagnosis = diagnosis
         self._settings = settings
 
     def watch_cluster(self) -> AsyncIterator[pb.ClusterUpdate]:
@@ -64,6 +67,9 @@ class ClusterCalls:
         return pb.DescribeServerResponse(
             cluster_id=self._server.cluster_id, settings=self._settings
         )
+
+    async def diagnose(self) -> pb.DiagnoseResponse:
+        return await self._diagnosis.diagnose()
 
     async def allocate_producer_id(self) -> pb.AllocateProducerIdResponse:
         return pb.AllocateProducerIdResponse(

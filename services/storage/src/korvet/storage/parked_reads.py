@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from korvet.kafka.errors import ErrorCode
 from korvet.redis.keys import Keys
+from korvet.runtime.waiting import begin_wait
+from korvet.storage import log_metrics
 from korvet.storage.partition_read import NOTHING, ReadResult, ReadTarget
 from korvet.storage.reader import Reader
 from korvet.storage.wakeups import Listener, Wakeups
@@ -35,6 +37,19 @@ class ParkedReads:
         max_bytes: int,
         decoded: bool = False,
         turn: Turn = nullcontext,
+    ) -> list[ReadResult]:
+        results = await self._read(targets, max_wait, min_bytes, max_bytes, decoded, turn)
+        log_metrics.read(targets, results)
+        return results
+
+    async def _read(
+        self,
+        targets: Sequence[ReadTarget],
+        max_wait: float,
+        min_bytes: int,
+        max_bytes: int,
+        decoded: bool,
+        turn: Turn,
     ) -> list[ReadResult]:
         # As in Kafka: nobody waits for more than may be returned.
         min_bytes = min(min_bytes, max_bytes)
@@ -72,12 +87,15 @@ class ParkedReads:
         is_late = False
         while not is_late and not _enough(results, min_bytes):
             missing = min_bytes - sum(result.size for result in results)
+            waiting = begin_wait("records")
             try:
                 async with asyncio.timeout_at(deadline):
                     await news.wait(targets, results, missing)
             except TimeoutError:
                 # What has come until now is returned, be it too little.
                 is_late = True
+            if waiting is not None:
+                waiting.end("time" if is_late else news.kind)
             async with turn():
                 again = news.take()
                 for index in again:
@@ -145,6 +163,12 @@ class _News:
                 return
             self._changed.clear()
             await self._changed.wait()
+
+    @property
+    def kind(self) -> str:
+        """What was heard, for whoever wants to know why a read went on."""
+        is_append = any(heard is not None for heard in self._heard.values())
+        return "append" if is_append else "subscription"
 
     def take(self) -> list[int]:
         """The partitions to read again."""

@@ -10,9 +10,12 @@ from typing import Final
 
 from korvet.redis.keys import Keys
 from korvet.redis.lane import Lane
+from korvet.runtime.sampling import Sampler
+from korvet.storage import log_metrics
 from korvet.storage.appender import Appender
 from korvet.storage.catalogue import Catalogue
 from korvet.storage.histories import Histories
+from korvet.storage.log_sizes import LogSizes
 from korvet.storage.parked_reads import ParkedReads
 from korvet.storage.partition_transactions import PartitionTransactions
 from korvet.storage.primary_watch import PrimaryWatch
@@ -81,6 +84,9 @@ class PartitionLogs:
         self.trimmer = Trimmer(self.lane, keys)
         self._histories = Histories(self.lane, keys, catalogue.topics, catalogue.set_epochs)
         catalogue.subscribe(self._topics_changed)
+        catalogue.subscribe(log_metrics.topics_changed)
+        sizes = LogSizes(self.lane, keys, catalogue.topics)
+        self._sizes = Sampler(sizes.sample, sizes.forget)
         self._sweeper = Sweeper(
             self.trimmer,
             catalogue.topics,
@@ -112,6 +118,7 @@ class PartitionLogs:
             tasks.create_task(self.wakeups.run())
             tasks.create_task(self._histories.run())
             tasks.create_task(self._sweeper.run())
+            tasks.create_task(self._sizes.run())
 
     @property
     def connected(self) -> bool:

@@ -66,6 +66,7 @@ class ReadResult:
     # Of what is returned, and of the whole log from its creation on.
     size: int = 0
     log_bytes: int = 0
+    record_count: int = 0
     # On a record topic, how many entries were read, and the first one's offset.
     entry_count: int = 0
     first_offset: int = -1
@@ -215,7 +216,7 @@ class PartitionRead:
             # Who gets records goes on behind what is none; a Kafka client asks again.
             next_offset = max(target.offset, self._position)
         records: Sequence[Record] = ()
-        entry_count, first_offset = 0, -1
+        entry_count, first_offset, record_count = 0, -1, 0
         config, encoding = target.topic.config, target.topic.config.encoding
         if entries and limit > 0 and config.batch_format:
             found = read_batches(entries, encoding, state.epochs, limit)
@@ -227,6 +228,9 @@ class PartitionRead:
                 batches = b"".join([batch.data for batch in found])
                 size = len(batches)
                 next_offset = found[-1].last_offset + 1
+                record_count = sum(
+                    each.last_offset - each.base_offset + 1 for each in found
+                )
         elif entries and limit > 0:
             stored = read_entries(entries, encoding, limit)
             if stored:
@@ -238,6 +242,7 @@ class PartitionRead:
                     record.record._replace(timestamp=record.timestamp) for record in stored
                 ]
             size = sum(record.size for record in stored)
+            record_count = len(stored)
             if stored and not decoded:
                 batches = to_batches(
                     stored, state.epochs, _fetch_codec(config.compression_type)
@@ -252,6 +257,7 @@ class PartitionRead:
             next_offset=next_offset,
             size=size,
             log_bytes=state.bytes,
+            record_count=len(records) or record_count,
             entry_count=entry_count,
             first_offset=first_offset,
         )

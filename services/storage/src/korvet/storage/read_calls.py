@@ -15,6 +15,7 @@ from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import InvalidRequestError
 from korvet.runtime.intake import Intake
 from korvet.runtime.outbox import Outbox
+from korvet.runtime.rpc_spans import begin_in_frame, carry_out, method_name
 from korvet.storage.parked_reads import ParkedReads, Turn
 from korvet.storage.partition_read import STALE, ReadResult, ReadTarget
 from korvet.storage.redis_deliveries import RedisDeliveries
@@ -23,6 +24,9 @@ from korvet.storage.request_limits import check_partitions
 from korvet.storage.topic_lookup import TopicLookup, unknown_topic
 
 log = logging.getLogger(__name__)
+
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["StorageService"]
+_READ: Final = method_name(_SERVICE.methods_by_name["Read"])
 
 # A caller may ask for more, but gets it in several answers.
 _MAX_READ_BYTES: Final = 8 << 20
@@ -113,7 +117,10 @@ class ReadCalls:
                 await outbox.byte_room()
                 may_wait = outbox.has_place
                 outbox.opened()
-                task = tasks.create_task(answer(call.call, call.request, may_wait))
+                part = partial(answer, call.call, call.request, may_wait)
+                if call.traceparent and (work := begin_in_frame(_READ, call.traceparent)):
+                    part = partial(carry_out, work, part)
+                task = tasks.create_task(part())
                 under_way[call.call] = task
                 task.add_done_callback(partial(ended, call.call))
                 if not may_wait:

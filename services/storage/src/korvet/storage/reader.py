@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Final, TypeAlias
 
 import hiredis
@@ -10,6 +11,7 @@ import hiredis
 from korvet.kafka.errors import ErrorCode
 from korvet.redis.keys import Keys
 from korvet.redis.lane import ConnectionLost, Lane, NotSent, Reply
+from korvet.storage.log_metrics import READ_DURATION
 from korvet.storage.partition_read import (
     PartitionRead,
     ReadResult,
@@ -57,6 +59,7 @@ class Reader:
         lane = self._lanes[self._next_lane]
         results: list[ReadResult] = []
         room = max_bytes
+        started = perf_counter()
         for first in range(0, len(targets), _GROUP):
             group = targets[first : first + _GROUP]
             try:
@@ -68,6 +71,7 @@ class Reader:
             size = sum(result.size for result in found)
             room -= size
             may_exceed = may_exceed and not size
+        READ_DURATION.observe(perf_counter() - started)
         return results
 
     async def _read_group(

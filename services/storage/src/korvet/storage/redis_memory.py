@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import hiredis
 
 from korvet.redis.lane import ConnectionLost, Lane, NotSent
+from korvet.runtime import metrics
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +19,18 @@ log = logging.getLogger(__name__)
 HIGH_WATER: Final = 0.9
 # Room is noticed sooner than the want of it.
 _FULL_SECONDS: Final = 0.1
+
+
+_used: Final = metrics.gauge(
+    "korvet.redis.memory.used",
+    unit="By",
+    description="Memory that Redis uses. The same from every storage.",
+)
+_limit: Final = metrics.gauge(
+    "korvet.redis.memory.limit",
+    unit="By",
+    description="Redis's maxmemory; 0 where it has none. The same from every storage.",
+)
 
 
 class RedisMemory(NamedTuple):
@@ -62,6 +75,7 @@ class MemoryWatch:
     async def look(self) -> None:
         was_high = self.is_high
         self._memory = parse_memory(await self._lane.send("INFO", "memory"))
+        _used.of().value, _limit.of().value = self._memory
         if self.is_high and not was_high:
             log.warning("appends are refused: %s", self.refusal)
         elif was_high and not self.is_high:

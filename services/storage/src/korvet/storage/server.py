@@ -18,11 +18,13 @@ from korvet.redis.client import connect
 from korvet.redis.keys import Keys
 from korvet.runtime.grpc_server import GrpcServer
 from korvet.runtime.stream_server import Method
+from korvet.storage.call_spans import DESCRIBE
 from korvet.storage.catalogue import Catalogue
 from korvet.storage.changes import ChangeFollower
 from korvet.storage.cluster_calls import ClusterCalls
 from korvet.storage.cluster_feed import ClusterFeed
 from korvet.storage.deletion import DeletionCleaner
+from korvet.storage.diagnosis import Diagnosis
 from korvet.storage.gateways import GatewayRegistry
 from korvet.storage.messages import TopicDescriber
 from korvet.storage.partition_logs import PartitionLogs
@@ -89,6 +91,7 @@ class StorageServer:
                 gateways=gateways,
                 producer_ids=ProducerIds(self._redis, keys),
                 server=self._check,
+                diagnosis=Diagnosis(self._redis, _address(url)),
                 settings=described(settings),
             ),
             logs=self._logs,
@@ -103,6 +106,7 @@ class StorageServer:
                 f"/{_SERVICE}/ReadStream": Method(self._service.ReadStream, pb.ReadFrame),
             },
             stream_port=settings.stream_port,
+            describe=DESCRIBE,
         )
         add_StorageServiceServicer_to_server(self._service, self._server.grpc)
         self._loaded = asyncio.Event()

@@ -204,6 +204,11 @@ class StorageService(StorageServiceServicer):
     ) -> pb.DescribeServerResponse:
         return await answered(context, self._cluster.describe_server())
 
+    async def Diagnose(
+        self, request: pb.DiagnoseRequest, context: _Context
+    ) -> pb.DiagnoseResponse:
+        return await answered(context, self._cluster.diagnose())
+
 
 async def _write_all(messages: AsyncIterator[Any], context: _Context) -> None:
     async for message in messages:

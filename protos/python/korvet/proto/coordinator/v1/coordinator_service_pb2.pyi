@@ -1252,8 +1252,11 @@ class GroupCall(_message.Message):
     LEAVE_FIELD_NUMBER: _builtins.int
     COMMIT_FIELD_NUMBER: _builtins.int
     FETCH_FIELD_NUMBER: _builtins.int
+    TRACEPARENT_FIELD_NUMBER: _builtins.int
     call: _builtins.int
     """The caller's number for this call, unique on its stream."""
+    traceparent: _builtins.str
+    """W3C's, of the span that made this call; empty where nobody records it."""
     @_builtins.property
     def join(self) -> Global___JoinGroupRequest: ...
     @_builtins.property
@@ -1276,10 +1279,11 @@ class GroupCall(_message.Message):
         leave: Global___LeaveGroupRequest | None = ...,
         commit: Global___CommitOffsetsRequest | None = ...,
         fetch: Global___FetchOffsetsRequest | None = ...,
+        traceparent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["commit", b"commit", "fetch", b"fetch", "heartbeat", b"heartbeat", "join", b"join", "leave", b"leave", "request", b"request", "sync", b"sync"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "commit", b"commit", "fetch", b"fetch", "heartbeat", b"heartbeat", "join", b"join", "leave", b"leave", "request", b"request", "sync", b"sync"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "commit", b"commit", "fetch", b"fetch", "heartbeat", b"heartbeat", "join", b"join", "leave", b"leave", "request", b"request", "sync", b"sync", "traceparent", b"traceparent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_request: _TypeAlias = _typing.Literal["join", "sync", "heartbeat", "leave", "commit", "fetch"]  # noqa: Y015
     _WhichOneofArgType_request: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
@@ -1726,16 +1730,20 @@ class DescribeServerResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SETTINGS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.str
+    """The release of this coordinator."""
     @_builtins.property
     def settings(self) -> _containers.RepeatedCompositeFieldContainer[_storage_service_pb2.Config]: ...
     def __init__(
         self,
         *,
         settings: _abc.Iterable[_storage_service_pb2.Config] | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

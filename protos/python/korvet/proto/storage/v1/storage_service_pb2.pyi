@@ -940,8 +940,11 @@ class AppendCall(_message.Message):
 
     CALL_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
+    TRACEPARENT_FIELD_NUMBER: _builtins.int
     call: _builtins.int
     """The caller's number for this call, unique on its stream."""
+    traceparent: _builtins.str
+    """W3C's, of the span that made this call; empty where nobody records it."""
     @_builtins.property
     def request(self) -> Global___AppendRequest: ...
     def __init__(
@@ -949,10 +952,11 @@ class AppendCall(_message.Message):
         *,
         call: _builtins.int = ...,
         request: Global___AppendRequest | None = ...,
+        traceparent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "request", b"request"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "request", b"request", "traceparent", b"traceparent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1494,7 +1498,10 @@ class ReadCall(_message.Message):
 
     CALL_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
+    TRACEPARENT_FIELD_NUMBER: _builtins.int
     call: _builtins.int
+    traceparent: _builtins.str
+    """As in AppendCall."""
     @_builtins.property
     def request(self) -> Global___ReadRequest: ...
     def __init__(
@@ -1502,10 +1509,11 @@ class ReadCall(_message.Message):
         *,
         call: _builtins.int = ...,
         request: Global___ReadRequest | None = ...,
+        traceparent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "request", b"request"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "request", b"request", "traceparent", b"traceparent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2802,3 +2810,107 @@ class DescribeServerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DescribeServerResponse: _TypeAlias = DescribeServerResponse  # noqa: Y015
+
+@_typing.final
+class DiagnoseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DiagnoseRequest: _TypeAlias = DiagnoseRequest  # noqa: Y015
+
+@_typing.final
+class DiagnoseResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Redis(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        VERSION_FIELD_NUMBER: _builtins.int
+        TIME_MS_FIELD_NUMBER: _builtins.int
+        MAXMEMORY_POLICY_FIELD_NUMBER: _builtins.int
+        MEMORY_USED_BYTES_FIELD_NUMBER: _builtins.int
+        MEMORY_LIMIT_BYTES_FIELD_NUMBER: _builtins.int
+        EVICTED_KEYS_FIELD_NUMBER: _builtins.int
+        APPEND_ONLY_FIELD_NUMBER: _builtins.int
+        APPEND_FSYNC_FIELD_NUMBER: _builtins.int
+        APPEND_ONLY_FAILS_FIELD_NUMBER: _builtins.int
+        REPLICAS_FIELD_NUMBER: _builtins.int
+        version: _builtins.str
+        time_ms: _builtins.int
+        """By Redis's clock, as storage asked for it at `time_ms`."""
+        maxmemory_policy: _builtins.str
+        memory_used_bytes: _builtins.int
+        memory_limit_bytes: _builtins.int
+        """0: it has none."""
+        evicted_keys: _builtins.int
+        """Since it started."""
+        append_only: _builtins.bool
+        """Whether it writes an append-only file, and how often that goes to the disk: always, everysec or
+        no; not set where storage's user may not ask.
+        """
+        append_fsync: _builtins.str
+        append_only_fails: _builtins.bool
+        """Whether its last write of that file has failed."""
+        replicas: _builtins.int
+        def __init__(
+            self,
+            *,
+            version: _builtins.str = ...,
+            time_ms: _builtins.int = ...,
+            maxmemory_policy: _builtins.str = ...,
+            memory_used_bytes: _builtins.int = ...,
+            memory_limit_bytes: _builtins.int = ...,
+            evicted_keys: _builtins.int = ...,
+            append_only: _builtins.bool = ...,
+            append_fsync: _builtins.str | None = ...,
+            append_only_fails: _builtins.bool = ...,
+            replicas: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["_append_fsync", b"_append_fsync", "append_fsync", b"append_fsync"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["_append_fsync", b"_append_fsync", "append_fsync", b"append_fsync", "append_only", b"append_only", "append_only_fails", b"append_only_fails", "evicted_keys", b"evicted_keys", "maxmemory_policy", b"maxmemory_policy", "memory_limit_bytes", b"memory_limit_bytes", "memory_used_bytes", b"memory_used_bytes", "replicas", b"replicas", "time_ms", b"time_ms", "version", b"version"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        _WhichOneofReturnType__append_fsync: _TypeAlias = _typing.Literal["append_fsync"]  # noqa: Y015
+        _WhichOneofArgType__append_fsync: _TypeAlias = _typing.Literal["_append_fsync", b"_append_fsync"]  # noqa: Y015
+        def WhichOneof(self, oneof_group: _WhichOneofArgType__append_fsync) -> _WhichOneofReturnType__append_fsync | None: ...
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    TIME_MS_FIELD_NUMBER: _builtins.int
+    REDIS_ADDRESS_FIELD_NUMBER: _builtins.int
+    REDIS_ERROR_FIELD_NUMBER: _builtins.int
+    REDIS_FIELD_NUMBER: _builtins.int
+    version: _builtins.str
+    """The release of this storage."""
+    time_ms: _builtins.int
+    """By the clock of its machine."""
+    redis_address: _builtins.str
+    """Where Redis is, without user and password."""
+    redis_error: _builtins.str
+    """Why Redis cannot be asked; then `redis` is not set."""
+    @_builtins.property
+    def redis(self) -> Global___DiagnoseResponse.Redis: ...
+    def __init__(
+        self,
+        *,
+        version: _builtins.str = ...,
+        time_ms: _builtins.int = ...,
+        redis_address: _builtins.str = ...,
+        redis_error: _builtins.str = ...,
+        redis: Global___DiagnoseResponse.Redis | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["redis", b"redis"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["redis", b"redis", "redis_address", b"redis_address", "redis_error", b"redis_error", "time_ms", b"time_ms", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DiagnoseResponse: _TypeAlias = DiagnoseResponse  # noqa: Y015

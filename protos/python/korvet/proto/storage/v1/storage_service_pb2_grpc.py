@@ -175,6 +175,11 @@ class StorageServiceStub:
                 request_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeServerRequest.SerializeToString,
                 response_deserializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeServerResponse.FromString,
                 _registered_method=True)
+        self.Diagnose = channel.unary_unary(
+                '/korvet.proto.storage.v1.StorageService/Diagnose',
+                request_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DiagnoseRequest.SerializeToString,
+                response_deserializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DiagnoseResponse.FromString,
+                _registered_method=True)
 
 
 class StorageServiceServicer:
@@ -403,6 +408,13 @@ class StorageServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Diagnose(self, request, context):
+        """Looks at this storage and its Redis as they are now, for whoever wants to know what is wrong.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_StorageServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -545,6 +557,11 @@ def add_StorageServiceServicer_to_server(servicer, server):
                     servicer.DescribeServer,
                     request_deserializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeServerRequest.FromString,
                     response_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeServerResponse.SerializeToString,
+            ),
+            'Diagnose': grpc.unary_unary_rpc_method_handler(
+                    servicer.Diagnose,
+                    request_deserializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DiagnoseRequest.FromString,
+                    response_serializer=korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DiagnoseResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1304,6 +1321,33 @@ class StorageService:
             '/korvet.proto.storage.v1.StorageService/DescribeServer',
             korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeServerRequest.SerializeToString,
             korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DescribeServerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Diagnose(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/korvet.proto.storage.v1.StorageService/Diagnose',
+            korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DiagnoseRequest.SerializeToString,
+            korvet_dot_proto_dot_storage_dot_v1_dot_storage__service__pb2.DiagnoseResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -131,6 +131,8 @@ class StorageServiceStub:
     """Withdraws a gateway's registration, so that clients stop being sent to it."""
     DescribeServer: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.DescribeServerRequest, _storage_service_pb2.DescribeServerResponse]
     """Lists the server-wide settings that storage applies, under Kafka's names."""
+    Diagnose: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.DiagnoseRequest, _storage_service_pb2.DiagnoseResponse]
+    """Looks at this storage and its Redis as they are now, for whoever wants to know what is wrong."""
 
 @_typing.type_check_only
 class StorageServiceAsyncStub(StorageServiceStub):
@@ -230,6 +232,8 @@ class StorageServiceAsyncStub(StorageServiceStub):
     """Withdraws a gateway's registration, so that clients stop being sent to it."""
     DescribeServer: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.DescribeServerRequest, _storage_service_pb2.DescribeServerResponse]  # type: ignore[assignment]
     """Lists the server-wide settings that storage applies, under Kafka's names."""
+    Diagnose: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.DiagnoseRequest, _storage_service_pb2.DiagnoseResponse]  # type: ignore[assignment]
+    """Looks at this storage and its Redis as they are now, for whoever wants to know what is wrong."""
 
 class StorageServiceServicer(metaclass=_abc_1.ABCMeta):
     """--- topics ---"""
@@ -494,5 +498,13 @@ class StorageServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_storage_service_pb2.DescribeServerResponse, _abc.Awaitable[_storage_service_pb2.DescribeServerResponse]]:
         """Lists the server-wide settings that storage applies, under Kafka's names."""
+
+    @_abc_1.abstractmethod
+    def Diagnose(
+        self,
+        request: _storage_service_pb2.DiagnoseRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_storage_service_pb2.DiagnoseResponse, _abc.Awaitable[_storage_service_pb2.DiagnoseResponse]]:
+        """Looks at this storage and its Redis as they are now, for whoever wants to know what is wrong."""
 
 def add_StorageServiceServicer_to_server(servicer: StorageServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
