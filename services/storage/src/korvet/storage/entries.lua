@@ -46,7 +46,7 @@ end
 
 local function add_alike(stream, position, count, next_id, marks)
   local call, words, unpack = redis.call, ARGV, unpack
-  local command, own, size = {'XADD', stream, ''}, {}, 3
+  local command, own, size = {stream, ''}, {}, 2
   local fields, timed = tonumber(words[position]), tonumber(words[position + 1])
   position = position + 1
   for field = 1, fields do
@@ -54,7 +54,7 @@ local function add_alike(stream, position, count, next_id, marks)
     if field ~= timed then own[#own + 1] = size + 2 end
     size = size + 2
   end
-  local time_at = 2 * timed + 3
+  local time_at = 2 * timed + 2
   for _, mark in ipairs(marks) do
     size = size + 1
     command[size] = mark
@@ -68,10 +68,10 @@ local function add_alike(stream, position, count, next_id, marks)
       run = run + 2
     end
     left = left - 1
-    command[3] = next_id()
+    command[2] = next_id()
     for i = 1, #own do command[own[i]] = words[position + i - 1] end
     position = position + #own
-    call(unpack(command, 1, size))
+    call('XADD', unpack(command, 1, size))
   end
 end
 
