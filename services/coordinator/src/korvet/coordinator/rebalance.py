@@ -82,7 +82,8 @@ class Rebalance:
         if self.group.state is not State.PREPARING_REBALANCE:
             is_first = self.group.state is State.EMPTY
             delay = initial_delay if is_first else 0.0
-            self._refuse_parked_syncs()
+            if self.group.state is State.COMPLETING_REBALANCE:
+                self._give_up_assigning()
             limit = self._now + self.group.rebalance_timeout
             wait = self._now + (delay or ID_WAIT)
             self.group = replace(
@@ -95,12 +96,20 @@ class Rebalance:
             )
         self._complete_if_due()
 
-    def _refuse_parked_syncs(self) -> None:
-        for key, member in self.group.members.items():
-            if member.is_syncing:
-                self.effects.append(SyncAnswer(key, ErrorCode.REBALANCE_IN_PROGRESS))
-                told = replace(member, is_syncing=False).heard_from(self._now)
-                self.group = self.group.with_member(told)
+    def _give_up_assigning(self) -> None:
+        """Nobody gets what the leader would assign, and nobody has anything any more."""
+        refused = ErrorCode.REBALANCE_IN_PROGRESS
+        waiting = [key for key, one in self.group.members.items() if one.is_syncing]
+        self.effects += [SyncAnswer(key, refused) for key in waiting]
+        members = {
+            key: replace(
+                member.heard_from(self._now) if member.is_syncing else member,
+                is_syncing=False,
+                assignment=b"",
+            )
+            for key, member in self.group.members.items()
+        }
+        self.group = replace(self.group, members=members)
 
     def _complete_if_due(self) -> None:
         group = self.group
@@ -160,7 +169,6 @@ class Rebalance:
                     is_joining=False,
                     has_vanished=False,
                     owes_sync=member.is_joining,
-                    assignment=b"",
                 )
                 for key, member in group.members.items()
             },
