@@ -10,7 +10,7 @@ from confluent_kafka import Consumer
 
 from korvet.kafka.errors import ErrorCode
 from tests.support.eventually import eventually_true
-from tests.support.group_members import GroupMembers
+from tests.support.group_members import GroupMembers, stored_group
 from tests.support.group_wire import GroupWire
 from tests.support.korvet_process import KorvetCluster
 from tests.support.member_process import PATIENCE
@@ -59,8 +59,8 @@ def members(korvet: KorvetCluster, topic: str) -> Iterator[GroupMembers]:
         yield members
 
 
-def owner_of(korvet: KorvetCluster, members: GroupMembers) -> ServiceProcess:
-    address = members.stored().owner.address
+def owner_of(korvet: KorvetCluster, group: str) -> ServiceProcess:
+    address = stored_group(korvet, group).owner.address
     return next(each for each in korvet.coordinators if each.address == address)
 
 
@@ -72,14 +72,14 @@ def test_a_group_moves_when_its_owner_is_killed(
             members.start(library)
         before = members.wait_until_shared()
         members.wait_for_commits()
-        owner = owner_of(korvet, members)
+        owner = owner_of(korvet, members.group)
         owner.kill()
         members.wait_for_commits()
         after = members.wait_until_shared()
         owner.start()
         members.wait_for_commits()
 
-    assert owner_of(korvet, members) is not owner
+    assert owner_of(korvet, members.group) is not owner
     assert after.owner.epoch > before.owner.epoch
     assert after.group.generation == before.group.generation
     members.wait_until_committed()
@@ -99,11 +99,11 @@ def test_an_owner_that_hung_past_its_lease_changes_nothing_and_leaves_nobody_par
         given = parked.join_once(members.group, [topic])
         parked.send_join(members.group, [topic], given.member_id)
         eventually_true(lambda: len(members.stored().group.members) == 2)
-        owner = owner_of(korvet, members)
+        owner = owner_of(korvet, members.group)
 
         with owner.paused():
             members.start("confluent")
-            eventually_true(lambda: owner_of(korvet, members) is not owner, PATIENCE)
+            eventually_true(lambda: owner_of(korvet, members.group) is not owner, PATIENCE)
             moved = members.stored()
         # Without the leader nobody is waited for: who was parked has an answer, be it by
         # the former owner, who sends it away, or by the new one.
@@ -121,13 +121,16 @@ def test_gateways_that_see_the_coordinators_in_opposite_order_cause_no_rebalance
     korvet: KorvetCluster, members: GroupMembers, topic: str
 ) -> None:
     first, second = (gateway.address for gateway in korvet.gateways)
+    groups = [f"{members.group}-{number}" for number in range(32)]
     with GroupWire(first) as one, GroupWire(second) as two:
-        for number in range(16):
-            group = f"{members.group}-{number}"
+        for group in groups:
             joined = one.join(group, [topic])
             one.sync(group, joined, {joined.member_id: []})
             for wire in (two, one, two):
                 assert wire.heartbeat(group, joined) is ErrorCode.NONE
+    # Whoever is asked, groups are spread over both.
+    owners = {owner_of(korvet, group).address for group in groups}
+    assert owners == {each.address for each in korvet.coordinators}
 
     with members.writing():
         members.start("aiokafka", bootstrap=first)

@@ -108,3 +108,16 @@ def test_one_that_lost_its_connection_comes_back_to_its_join(
         assert back.sync(group, joined).error_code == ErrorCode.NONE
 
     assert joined.generation_id == leader.generation_id
+
+
+def test_the_first_of_a_group_does_not_wait_for_one_that_was_only_given_an_id(
+    first: GroupWire, second: GroupWire, group: str
+) -> None:
+    given = second.join_once(group, ["orders"])
+    assert given.error_code == ErrorCode.MEMBER_ID_REQUIRED
+
+    second.close()
+    joined = first.join(group, ["orders"])
+
+    assert [each.member_id for each in joined.members] == [joined.member_id]
+    assert first.sync(group, joined).error_code == ErrorCode.NONE

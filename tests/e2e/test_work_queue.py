@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -15,6 +16,7 @@ from korvet.kafka.errors import ErrorCode
 from tests.support.eventually import eventually_true
 from tests.support.group_wire import GroupWire
 from tests.support.korvet_process import KorvetCluster, StartKorvet
+from tests.support.queue_worker import SOON, queue_worker
 from tests.support.shell import Shell
 
 pytestmark = pytest.mark.e2e
@@ -74,6 +76,43 @@ async def test_a_consumer_survives_a_killed_storage_without_loss_or_repetition(
                     break
 
     assert sorted(seen, key=lambda value: int(value or b"")) == wanted
+
+
+async def test_what_a_consumer_held_that_was_killed_goes_to_another(
+    korvet: KorvetCluster, topic: str
+) -> None:
+    group = f"workers-{topic}"
+    wanted = [b"%d" % number for number in range(8)]
+    async with Korvet(korvet.storage) as client, asyncio.timeout(30):
+        await client.create_topic(topic)
+        await client.append_many(topic, [NewRecord(value=value) for value in wanted])
+        with queue_worker(
+            korvet.storage, topic, group, "doomed", max_in_flight=5
+        ) as doomed:
+            held = [await asyncio.to_thread(doomed.next) for _ in range(5)]
+            before = pending(korvet, topic, group)
+            doomed.kill()
+        consuming = client.consume(
+            topic, group=group, consumer="heir", redeliver_after=SOON
+        )
+        counts: dict[bytes, int] = {}
+        async with aclosing(consuming) as deliveries:
+            while len(counts) < len(wanted):
+                delivery = await anext(deliveries)
+                counts[delivery.record.value or b""] = delivery.delivery_count
+                await delivery.ack()
+
+    assert before == {"doomed": 5}
+    assert held == wanted[:5]
+    assert counts == {value: 2 if value in held else 1 for value in wanted}
+    assert pending(korvet, topic, group) == {}
+
+
+def pending(korvet: KorvetCluster, topic: str, group: str) -> dict[str, int]:
+    """What XPENDING shows: how many records each consumer holds."""
+    with korvet.redis.client() as redis:
+        found: Any = redis.xpending(f"korvet:stream:{topic}:0", group)
+    return {each["name"].decode(): each["pending"] for each in found["consumers"]}
 
 
 async def test_a_deleted_topic_ends_the_iteration(

@@ -178,10 +178,7 @@ class GroupMembers:
 
     def stored(self) -> StoredGroup:
         """What is kept of the group: its state, its generation and its owner."""
-        with self._korvet.redis.client() as client:
-            value = client.get(f"korvet:group:{self.group}")
-        assert isinstance(value, bytes), f"there is no group {self.group}"
-        return group_codec.decode(self.group, value)
+        return stored_group(self._korvet, self.group)
 
     def committed(self) -> dict[Place, int]:
         with self._korvet.redis.client() as client:
@@ -220,3 +217,10 @@ class GroupMembers:
     def _wire(self) -> WireClient:
         running = next(each for each in self._korvet.gateways if each.is_running)
         return WireClient(running.address)
+
+
+def stored_group(korvet: KorvetCluster, group: str) -> StoredGroup:
+    with korvet.redis.client() as client:
+        value = client.get(f"korvet:group:{group}")
+    assert isinstance(value, bytes), f"there is no group {group}"
+    return group_codec.decode(group, value)

@@ -25,6 +25,8 @@ class GroupStorage(pb_grpc.StorageServiceServicer):
         self.is_away = False
         # By group, topic and partition, the offset before which it stands.
         self.shown: dict[tuple[str, str, int], int] = {}
+        # Of how many partitions each call has destroyed a group.
+        self.destroyed: list[int] = []
         # By name, those that deliver through Redis's groups; each has two partitions.
         self.topics = {"orders": False, "delivered": True}
 
@@ -56,6 +58,7 @@ class GroupStorage(pb_grpc.StorageServiceServicer):
         self, request: pb.DestroyRedisGroupRequest, context: _Context
     ) -> pb.DestroyRedisGroupResponse:
         await self._answer(context)
+        self.destroyed.append(len(request.partitions))
         for each in request.partitions:
             self.shown.pop((request.group, each.topic.name, each.partition), None)
         return pb.DestroyRedisGroupResponse()

@@ -171,6 +171,27 @@ async def test_a_group_that_is_as_large_as_it_may_be_takes_nobody_and_goes_on(
     assert await redis.strlen("korvet:group:group") <= ROOM + 1000
 
 
+async def test_a_group_of_as_many_members_as_it_may_have_takes_nobody_and_goes_on(
+    start_coordinator: StartCoordinator,
+) -> None:
+    coordinator = await start_coordinator(group_max_size=2)
+    first = await coordinator.member("group")
+    joining = asyncio.create_task(coordinator.join("group"))
+    await _is_preparing(coordinator, "group")
+    leader = await coordinator.join("group", first.member_id)
+    second = await joining
+    await coordinator.sync("group", leader)
+
+    refused = [
+        await coordinator.join("group", requires_member_id=asked) for asked in (True, False)
+    ]
+
+    full = ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert [each.error_code for each in refused] == [full, full]
+    for member in (leader, second):
+        assert await coordinator.heartbeat("group", member) is ErrorCode.NONE
+
+
 async def test_a_leader_that_never_syncs_leaves_nobody_parked(
     coordinator: CoordinatorReplica,
 ) -> None:

@@ -147,6 +147,8 @@ async def test_a_deleted_group_is_taken_off_every_partition(
     assert await coordinator.delete("group") is ErrorCode.NONE
 
     assert group_storage.shown == {("another", "orders", 0): 3}
+    # And in one call, however many they are.
+    assert group_storage.destroyed == [4]
 
 
 async def test_a_group_is_not_deleted_while_it_cannot_be_taken_off(

@@ -228,6 +228,34 @@ async def test_a_group_is_destroyed_where_it_is_and_only_that(replica: LogReplic
         assert list(await groups(replica, partition)) == ["others"]
 
 
+async def test_a_group_is_destroyed_on_many_partitions_in_one_go(
+    replica: LogReplica, redis_server: RedisServer
+) -> None:
+    partitions = range(100)
+    await replica.create(partitions=len(partitions))
+    for each in partitions:
+        await replica.appended(batch_of(1), partition=each)
+        await move(replica, ("readers", 1), partition=each)
+        assert list(await groups(replica, each)) == ["readers"]
+
+    before = reads_of(redis_server)
+    await destroy(replica, "readers", [("orders", each) for each in partitions])
+    took = reads_of(redis_server) - before
+
+    for each in partitions:
+        assert await groups(replica, each) == {}
+    # One read of the server's takes 16 KiB of commands; one after the other, they would
+    # take a read each.
+    assert took < len(partitions) / 5
+
+
+def reads_of(server: RedisServer) -> int:
+    """How often this Redis has read from its connections."""
+    with server.client() as client:
+        stats: Any = client.info("stats")
+    return int(stats["total_reads_processed"])
+
+
 # --- group.delivery=redis ---
 
 

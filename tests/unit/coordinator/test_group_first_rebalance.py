@@ -1,9 +1,11 @@
-"""An empty group's first rebalance: how long it is put off for more members to come."""
+"""An empty group's first rebalance: how long it is put off for more members to come, and
+how long it waits for those who have an id, and have yet to join with it."""
 
 from typing import Any
 
 from korvet.coordinator.group import State
 from korvet.coordinator.group_join import Limits
+from korvet.coordinator.rebalance import ID_WAIT
 from korvet.kafka.errors import ErrorCode
 from tests.support.group_harness import GroupHarness
 
@@ -136,3 +138,77 @@ def test_who_comes_after_all_have_vanished_goes_on_at_once() -> None:
     b = group.join_new("b")
 
     assert b.joined.leader == "b"
+
+
+# ---------------------------------------------------------------- without a delay
+
+
+def test_all_who_have_an_id_and_come_with_it_at_once_are_of_one_generation() -> None:
+    group = GroupHarness()
+    group.join_new("a", requires_member_id=True)
+    group.join_new("b", requires_member_id=True)
+
+    a = group.rejoin("a")
+    assert a.is_parked
+    b = group.rejoin("b")
+
+    assert a.joined.generation == b.joined.generation == 1
+
+
+def test_who_was_given_an_id_and_has_vanished_is_soon_not_waited_for() -> None:
+    group = GroupHarness(session_timeout=45)
+    group.join_new("gone", requires_member_id=True)
+    group.join_new("a", requires_member_id=True)
+    a = group.rejoin("a")
+    assert a.is_parked
+
+    group.advance(ID_WAIT)
+
+    assert a.joined.generation == 1
+    assert group.members == ["a"]
+
+
+def test_who_comes_with_its_id_later_than_that_is_in_the_next_generation() -> None:
+    group = GroupHarness()
+    group.join_new("late", requires_member_id=True)
+    group.join_new("a")
+    group.advance(ID_WAIT)
+
+    late = group.rejoin("late")
+    a = group.rejoin("a")
+
+    assert late.joined.generation == a.joined.generation == 2
+
+
+def test_members_that_come_do_not_put_off_the_end_of_the_wait_for_ids() -> None:
+    group = GroupHarness()
+    group.join_new("gone", requires_member_id=True)
+    a = group.join_new("a")
+    group.advance(ID_WAIT / 2)
+    b = group.join_new("b")
+    assert a.is_parked
+
+    group.advance(ID_WAIT / 2)
+
+    assert a.joined.generation == b.joined.generation == 1
+
+
+def test_a_group_that_has_become_empty_does_not_wait_long_for_ids_either() -> None:
+    group = GroupHarness.stable("a")
+    group.join_new("gone", requires_member_id=True)
+    group.leave("a")
+
+    b = group.join_new("b")
+    group.advance(ID_WAIT)
+
+    assert b.joined.leader == "b"
+
+
+def test_a_rebalance_time_below_the_wait_for_ids_wins() -> None:
+    group = GroupHarness(rebalance_timeout=ID_WAIT / 2)
+    group.join_new("gone", requires_member_id=True)
+    a = group.join_new("a")
+
+    group.advance(ID_WAIT / 2)
+
+    assert a.joined.generation == 1

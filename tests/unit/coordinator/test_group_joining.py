@@ -35,22 +35,22 @@ def test_a_first_join_is_told_an_id_to_join_with() -> None:
 
 
 def test_everybody_who_has_an_id_is_waited_for() -> None:
-    group = GroupHarness()
-    group.join_new("a", requires_member_id=True)
+    group = GroupHarness.stable("a")
     group.join_new("b", requires_member_id=True)
+    group.join_new("c", requires_member_id=True)
 
-    a = group.rejoin("a")
+    a, b = group.rejoin("a"), group.rejoin("b")
     assert a.is_parked
-    b = group.rejoin("b")
+    assert b.is_parked
+    c = group.rejoin("c")
 
-    assert a.joined.generation == b.joined.generation == 1
+    assert {call.joined.generation for call in (a, b, c)} == {2}
 
 
 def test_an_id_that_is_not_used_within_the_session_time_is_not_waited_for_any_more() -> (
     None
 ):
-    group = GroupHarness(session_timeout=10)
-    group.join_new("a", requires_member_id=True)
+    group = GroupHarness.stable("a", session_timeout=10)
     group.join_new("b", requires_member_id=True)
     group.advance(5)
     a = group.rejoin("a")
@@ -59,7 +59,7 @@ def test_an_id_that_is_not_used_within_the_session_time_is_not_waited_for_any_mo
     assert a.is_parked
     group.advance(0.1)
 
-    assert a.joined.generation == 1
+    assert a.joined.generation == 2
     assert group.rejoin("b").answer is ErrorCode.UNKNOWN_MEMBER_ID
 
 

@@ -124,12 +124,35 @@ def test_syncs_are_refused_when_another_rebalance_begins() -> None:
 def test_assignments_of_the_last_generation_are_not_given_out_in_the_next() -> None:
     group = GroupHarness.stable("a", "b")
     group.join_all("a", "b")
-    assert group.member("a").assignment == group.member("b").assignment == b""
+    b = group.sync("b")
+    assert b.is_parked
 
-    leader = group.sync("a", "b")
+    a = group.sync("a", "stranger")
 
-    assert leader.assignment == b""
-    assert group.sync("b").assignment == b"b"
+    assert a.assignment == b.assignment == b""
+
+
+def test_members_are_shown_with_their_last_assignment_until_they_have_another() -> None:
+    group = GroupHarness.stable("a", "b")
+
+    group.rejoin("a")
+    assert (group.member("a").assignment, group.member("b").assignment) == (b"a", b"b")
+    group.rejoin("b")
+    assert group.state is State.COMPLETING_REBALANCE
+    assert (group.member("a").assignment, group.member("b").assignment) == (b"a", b"b")
+    group.sync("a", "a")
+
+    assert (group.member("a").assignment, group.member("b").assignment) == (b"a", b"")
+
+
+def test_nobody_has_anything_after_a_rebalance_that_another_one_interrupts() -> None:
+    group = GroupHarness.stable("a", "b")
+    group.join_all("a", "b")
+    group.sync("b")
+
+    group.join_new("c")
+
+    assert [group.member(each).assignment for each in group.members] == [b"", b"", b""]
 
 
 # ---------------------------------------------------------------- the leader

@@ -158,5 +158,5 @@ def _describe(described: pb.DescribeGroupsResponse.Group, stored: StoredGroup) -
             client_id=member.client_id,
             client_host=member.client_host,
             metadata=member.metadata_for(group.protocol_name) if is_stable else b"",
-            assignment=member.assignment if is_stable else b"",
+            assignment=member.assignment,
         )

@@ -51,6 +51,8 @@ class Member:
     rebalance_timeout: float
     # In its order of preference.
     protocols: tuple[Protocol, ...]
+    # The last one, which is shown until there is another. A sync is answered with it in a
+    # stable group only, where all have theirs of its generation.
     assignment: bytes = b""
     # Whether it has joined the generation that is to come, or waits for its assignment.
     is_joining: bool = False

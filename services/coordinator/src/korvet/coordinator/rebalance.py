@@ -22,6 +22,11 @@ from korvet.kafka.errors import ErrorCode
 
 # Of a rebalance that nobody joins, so that it does not go round and round.
 MIN_WAIT: Final = 1.0
+# An empty group's first rebalance waits for ids that were given away no longer than this:
+# they are used within a round trip, or their client has vanished. Kafka waits for none, but
+# then clients that start at once often need a second rebalance, of which those who were
+# first learn by a heartbeat, seconds later.
+ID_WAIT: Final = 0.25
 
 Answer = TypeVar("Answer")
 
@@ -75,12 +80,15 @@ class Rebalance:
     def begin(self, initial_delay: float) -> None:
         """Ask everybody to join again, or go on asking. A first rebalance is put off."""
         if self.group.state is not State.PREPARING_REBALANCE:
-            delay = initial_delay if self.group.state is State.EMPTY else 0.0
-            self._refuse_parked_syncs()
+            is_first = self.group.state is State.EMPTY
+            delay = initial_delay if is_first else 0.0
+            if self.group.state is State.COMPLETING_REBALANCE:
+                self._give_up_assigning()
             limit = self._now + self.group.rebalance_timeout
+            wait = self._now + (delay or ID_WAIT)
             self.group = replace(
                 self.group.enter(State.PREPARING_REBALANCE),
-                join_deadline=min(limit, self._now + delay) if delay else limit,
+                join_deadline=min(limit, wait) if is_first else limit,
                 delay=delay,
                 delay_limit=limit,
                 has_grown=False,
@@ -88,12 +96,20 @@ class Rebalance:
             )
         self._complete_if_due()
 
-    def _refuse_parked_syncs(self) -> None:
-        for key, member in self.group.members.items():
-            if member.is_syncing:
-                self.effects.append(SyncAnswer(key, ErrorCode.REBALANCE_IN_PROGRESS))
-                told = replace(member, is_syncing=False).heard_from(self._now)
-                self.group = self.group.with_member(told)
+    def _give_up_assigning(self) -> None:
+        """Nobody gets what the leader would assign, and nobody has anything any more."""
+        refused = ErrorCode.REBALANCE_IN_PROGRESS
+        waiting = [key for key, one in self.group.members.items() if one.is_syncing]
+        self.effects += [SyncAnswer(key, refused) for key in waiting]
+        members = {
+            key: replace(
+                member.heard_from(self._now) if member.is_syncing else member,
+                is_syncing=False,
+                assignment=b"",
+            )
+            for key, member in self.group.members.items()
+        }
+        self.group = replace(self.group, members=members)
 
     def _complete_if_due(self) -> None:
         group = self.group
@@ -153,7 +169,6 @@ class Rebalance:
                     is_joining=False,
                     has_vanished=False,
                     owes_sync=member.is_joining,
-                    assignment=b"",
                 )
                 for key, member in group.members.items()
             },
