@@ -330,6 +330,28 @@ def test_records_out_of_sequence_are_refused_and_the_transaction_goes_on(
     assert values_of(wire.read_all(place[0]))[:-1] == [b"0", b"1"]
 
 
+def test_that_a_partition_was_not_added_is_told_before_a_gap(
+    wire: TransactionWire, place: Place
+) -> None:
+    """Also where the partition knows the producer."""
+    producer = wire.started()
+    assert wire.add(producer, place) == [ErrorCode.NONE]
+    assert wire.write(producer, place, b"0", 0).error is ErrorCode.NONE
+    assert wire.end(producer, commit=True).error is ErrorCode.NONE
+
+    late = [wire.write(producer, place, b"", 5, version=v).error for v in (9, 10, 11)]
+    successor = wire.started()
+    early = [wire.write(successor, place, b"", 5, version=v).error for v in (9, 10, 11)]
+
+    not_added = ErrorCode.INVALID_TXN_STATE
+    expected = [not_added, not_added, ErrorCode.TRANSACTION_ABORTABLE]
+    assert (late, early) == (expected, expected)
+    assert wire.add(successor, place) == [ErrorCode.NONE]
+    gap = wire.write(successor, place, b"", 5)
+    assert gap.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert wire.write(successor, place, b"0", 0).error is ErrorCode.NONE
+
+
 def test_a_producer_has_no_records_outside_of_its_open_transaction(
     wire: TransactionWire, place: Place
 ) -> None:
