@@ -352,6 +352,23 @@ def test_that_a_partition_was_not_added_is_told_before_a_gap(
     assert wire.write(successor, place, b"0", 0).error is ErrorCode.NONE
 
 
+@pytest.mark.parametrize("commit", [True, False])
+def test_who_has_ended_a_transaction_without_records_begins_with_the_first_sequence(
+    wire: TransactionWire, place: Place, *, commit: bool
+) -> None:
+    """What no transaction has touched takes any."""
+    producer = wire.started()
+    assert wire.add(producer, place) == [ErrorCode.NONE]
+    assert wire.end(producer, commit=commit).error is ErrorCode.NONE
+    assert wire.add(producer, place) == [ErrorCode.NONE]
+
+    gap = wire.write(producer, place, b"3", 3)
+    first = wire.write(producer, place, b"0", 0)
+
+    assert gap.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert first.error is ErrorCode.NONE
+
+
 def test_a_producer_has_no_records_outside_of_its_open_transaction(
     wire: TransactionWire, place: Place
 ) -> None:

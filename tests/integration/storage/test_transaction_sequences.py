@@ -145,6 +145,54 @@ async def test_an_older_producer_goes_on_with_any_sequence(replica: LogReplica) 
     assert not await out_of_order(producer, 17)
 
 
+@pytest.mark.parametrize("epoch", [4, 5])
+async def test_who_has_ended_a_transaction_without_records_begins_with_the_first_sequence(
+    replica: LogReplica, redis_server: RedisServer, epoch: int
+) -> None:
+    """In Kafka it has left a marker, so that the partition knows its epoch."""
+    await replica.create()
+    producer = TransactionalProducer(replica, epoch=4)
+    await producer.begin()
+    await producer.commit()
+    producer.epoch = epoch
+    await producer.begin()
+
+    assert await out_of_order(producer, 17)
+    assert not await out_of_order(producer, 0)
+    assert not await out_of_order(producer, 1)
+    await producer.commit()
+
+    # Nor does one that leaves none make it forget where the records have come to.
+    await producer.begin()
+    await producer.commit()
+    await producer.begin()
+    assert await out_of_order(producer, 7)
+    assert not await out_of_order(producer, 2)
+    await producer.commit()
+
+    # Once it is forgotten, anything is right again.
+    keep_silent(redis_server, producer.producer_id)
+    await producer.begin()
+    assert not await out_of_order(producer, 17)
+
+
+async def test_who_has_ended_a_transaction_without_records_is_forgotten_in_time(
+    replica: LogReplica, redis_server: RedisServer
+) -> None:
+    topic = await replica.create()
+    producer = TransactionalProducer(replica)
+    await producer.begin()
+    await producer.commit()
+    with redis_server.client() as client:
+        assert client.hkeys(PRODUCERS) == [b"7"]
+    silent_until = keep_silent(redis_server, producer.producer_id)
+
+    await replica.logs.trimmer.forget_producers(topic, 0, silent_until)
+
+    with redis_server.client() as client:
+        assert client.hkeys(PRODUCERS) == []
+
+
 async def test_a_missing_registration_is_told_before_a_missing_batch(
     replica: LogReplica,
 ) -> None:

@@ -42,7 +42,7 @@ local function sequence_refusal(log, batch, now)
     earlier[#earlier + 1] = entry
   end
   if not next_sequence then
-    -- Fenced by the end of a transaction, and not heard of since.
+    -- Known by the end of a transaction, and not heard of since.
     return batch.sequence ~= 0 and {'OUT_OF_ORDER_SEQUENCE_NUMBER'} or nil
   end
   if batch.sequence == next_sequence then return nil end
