@@ -2,7 +2,8 @@
 
 Both are librdkafka's idempotent producer with acks=all. The one with transactions sends
 for a tenth of a second, commits, which waits for everything that it has sent, and begins
-the next one; what it sent is read back by a consumer of committed records.
+the next one, until there are enough commits for their slowest to mean something; what it
+sent is read back by a consumer of committed records.
 """
 
 import time
@@ -47,17 +48,18 @@ class Transactional:
     cpu_us: dict[str, float]
 
 
-def compare(peer: Peer, count: int, size: int) -> Transactional:
-    """Send `count` records without and with transactions, and read the latter back."""
+def compare(peer: Peer, count: int, size: int, commits: int) -> Transactional:
+    """Send at least `count` records in at least so many transactions, and read them back;
+    then send as many without."""
     values = records.values(count, size)
-    with peer.topic() as topic:
-        plain_rate = _send_plainly(peer, topic, values)
     with peer.topic() as topic:
         sent = _Sent()
         with Stopwatch(peer.roles) as watch:
-            _send_in_transactions(peer, topic, values, sent)
-        received = _read_committed(peer, topic, count)
-    rate = count / sent.seconds
+            _send_in_transactions(peer, topic, values, commits, sent)
+        received = _read_committed(peer, topic, sent.records)
+    with peer.topic() as topic:
+        plain_rate = _send_plainly(peer, topic, values, sent.records)
+    rate = sent.records / sent.seconds
     return Transactional(
         records=sent.deliveries.succeeded,
         transactions=len(sent.commits),
@@ -66,32 +68,60 @@ def compare(peer: Peer, count: int, size: int) -> Transactional:
         commit=latency_of(sent.commits),
         plain_rate=plain_rate,
         failures=dict(sent.deliveries.failures),
-        losses=records.compare(values, received),
-        cpu_us=watch.cpu_us(count),
+        losses=losses_of(values, sent.records, received),
+        cpu_us=watch.cpu_us(sent.records),
     )
 
 
-def _send_plainly(peer: Peer, topic: str, values: list[bytes]) -> float:
+def _chunk(values: list[bytes], sent: int) -> list[bytes]:
+    """What comes next: the values again and again."""
+    start = sent % len(values)
+    return values[start : start + _CHUNK]
+
+
+def losses_of(values: list[bytes], count: int, received: list[bytes]) -> Losses:
+    """Round by round of the values: what one lacks shows in those behind it, too."""
+    rounds = []
+    for start in range(0, count, len(values)):
+        end = start + len(values)
+        # The last one has whatever is too many.
+        found = received[start : end if end < count else None]
+        rounds.append(records.compare(values[: count - start], found))
+    return Losses(
+        lost=sum(each.lost for each in rounds),
+        duplicated=sum(each.duplicated for each in rounds),
+        foreign=sum(each.foreign for each in rounds),
+        out_of_order=sum(each.out_of_order for each in rounds),
+    )
+
+
+def _send_plainly(peer: Peer, topic: str, values: list[bytes], count: int) -> float:
     producer = Producer({"bootstrap.servers": peer.bootstrap, **_PRODUCER})
     # It gets its producer id with the first record, as init_transactions gets the other's.
     producer.produce(topic, b"first", partition=0)
     producer.flush(_DEADLINE)
     deliveries = Deliveries()
     begun = time.perf_counter()
-    for start in range(0, len(values), _CHUNK):
-        _hand_over(producer, topic, values[start : start + _CHUNK], start, deliveries)
+    sent = 0
+    while sent < count:
+        chunk = _chunk(values, sent)[: count - sent]
+        _hand_over(producer, topic, chunk, sent, deliveries)
+        sent += len(chunk)
     producer.flush(_DEADLINE)
-    return len(values) / (time.perf_counter() - begun)
+    return count / (time.perf_counter() - begun)
 
 
 class _Sent:
     def __init__(self) -> None:
+        self.records = 0
         self.deliveries = Deliveries()
         self.commits: list[float] = []
         self.seconds = 0.0
 
 
-def _send_in_transactions(peer: Peer, topic: str, values: list[bytes], sent: _Sent) -> None:
+def _send_in_transactions(
+    peer: Peer, topic: str, values: list[bytes], commits: int, sent: _Sent
+) -> None:
     producer = Producer(
         {
             "bootstrap.servers": peer.bootstrap,
@@ -104,9 +134,11 @@ def _send_in_transactions(peer: Peer, topic: str, values: list[bytes], sent: _Se
     begun = time.perf_counter()
     producer.begin_transaction()
     commit_at = begun + TRANSACTION_SECONDS
-    for start in range(0, len(values), _CHUNK):
-        chunk = values[start : start + _CHUNK]
-        _hand_over(producer, topic, chunk, start, sent.deliveries)
+    # The last one is committed below.
+    while sent.records < len(values) or len(sent.commits) < commits - 1:
+        chunk = _chunk(values, sent.records)
+        _hand_over(producer, topic, chunk, sent.records, sent.deliveries)
+        sent.records += len(chunk)
         if time.perf_counter() >= commit_at:
             sent.commits.append(_commit(producer))
             producer.begin_transaction()

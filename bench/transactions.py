@@ -37,22 +37,26 @@ class Plan:
 
     systems: tuple[str, ...]
     rounds: int
+    # The least of each: until there are as many of both.
     records: int
+    commits: int
     # Sent to each system once before the first round.
     warm_up_records: int
 
 
 def rounds(plan: Plan, peers: Mapping[str, Peer]) -> Iterator[Sample]:
     for peer in peers.values():
-        _compare(peer, plan.warm_up_records)
+        _compare(peer, plan.warm_up_records, 1)
     for number in range(plan.rounds):
         for system in turned(tuple(peers), number):
-            found = asdict(_compare(peers[system], plan.records))
+            found = asdict(_compare(peers[system], plan.records, plan.commits))
             yield Sample(number, TRANSACTIONS, system, found)
 
 
-def _compare(peer: Peer, count: int) -> transactional_load.Transactional:
-    return run_apart(_CELL_DEADLINE, transactional_load.compare, peer, count, _SIZE)
+def _compare(peer: Peer, count: int, commits: int) -> transactional_load.Transactional:
+    return run_apart(
+        _CELL_DEADLINE, transactional_load.compare, peer, count, _SIZE, commits
+    )
 
 
 def measure(plan: Plan) -> dict[str, Any]:
@@ -98,8 +102,9 @@ def main() -> int:
     chosen = _arguments()
     plan = Plan(
         systems=tuple(chosen.systems),
-        rounds=chosen.rounds or (2 if chosen.quick else 5),
+        rounds=chosen.rounds or (2 if chosen.quick else 3),
         records=200_000 if chosen.quick else 500_000,
+        commits=15 if chosen.quick else 50,
         warm_up_records=100_000 if chosen.quick else 300_000,
     )
     name = "quick-transactions.json" if chosen.quick else "transactions.json"

@@ -48,17 +48,11 @@ _REFUSALS: Final = {
     OffsetDeleteRequest.API_KEY: ErrorCode.GROUP_ID_NOT_FOUND,
     AddPartitionsToTxnRequest.API_KEY: ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     AddOffsetsToTxnRequest.API_KEY: ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    TxnOffsetCommitRequest.API_KEY: ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     EndTxnRequest.API_KEY: ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     DescribeTransactionsRequest.API_KEY: ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
 }
 _GROUP_ID_NOT_FOUND_FROM: Final = 6
-# Of TxnOffsetCommit, by version: the group is not part of a transaction, and from v5 on it
-# is added, for which the producer must be known.
-_NOT_IN_A_TRANSACTION: Final = (
-    *[ErrorCode.INVALID_TXN_STATE] * 4,
-    ErrorCode.TRANSACTION_ABORTABLE,
-    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-)
 # Produce is advertised from 0, since librdkafka looks for that, but served from 3.
 _SERVED: Final = [
     (handler.request_type, version)
@@ -113,8 +107,6 @@ def test_the_advertised_versions_are_the_served_ones(
 def _refusal(request_type: type[Message], version: int) -> ErrorCode:
     if request_type is DescribeGroupsRequest and version >= _GROUP_ID_NOT_FOUND_FROM:
         return ErrorCode.GROUP_ID_NOT_FOUND
-    if request_type is TxnOffsetCommitRequest:
-        return _NOT_IN_A_TRANSACTION[version]
     return _REFUSALS.get(request_type.API_KEY, ErrorCode.NONE)
 
 

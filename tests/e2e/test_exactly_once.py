@@ -1,9 +1,9 @@
 """Consume, transform, produce, with transactions: each input is in the output once.
 
-A loop of a real client goes on, and aborts now and then, while gateways, storages and
-coordinators are killed at random moments, the same in each run; `KORVET_TEST_SEEDS` gives
-other ones. Input and output are topics of every layout, and a transaction goes over all of
-them.
+A loop of a real client goes on, and aborts now and then, while gateways, storages,
+coordinators and Redis are killed at random moments, the same in each run;
+`KORVET_TEST_SEEDS` gives other ones. Input and output are topics of every layout, and a
+transaction goes over all of them.
 """
 
 import random
@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Final, TypeAlias
 
 import pytest
 
@@ -31,6 +31,7 @@ from tests.support.korvet_process import KorvetCluster
 from tests.support.layouts import LAYOUTS
 from tests.support.live_reader import LiveReader
 from tests.support.noted_transactions import close_log, judge, read_to_end
+from tests.support.redis_server import RedisServer
 from tests.support.redundant_cluster import redundant_cluster
 from tests.support.seeds import seeds
 from tests.support.service_process import ServiceProcess
@@ -49,6 +50,8 @@ pytestmark = pytest.mark.e2e
 
 _INPUTS: Final = 1000
 _CLIENT: Final = ConfluentClient()
+
+Victim: TypeAlias = ServiceProcess | RedisServer
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +102,7 @@ def break_and_judge(
     korvet: KorvetCluster,
     loop: CopyLoop,
     routes: Mapping[Partition, Partition],
-    victims: Sequence[ServiceProcess],
+    victims: Sequence[Victim],
     seed: int,
 ) -> None:
     """Kill each in turn while the loop runs, then see what it has made."""
@@ -111,7 +114,10 @@ def break_and_judge(
                 loop.wait_for_commits(seeded.randrange(1, 8))
                 time.sleep(seeded.uniform(0, 0.05))
                 victim.kill()
-                if victim not in korvet.gateways and seeded.random() < 0.5:
+                if isinstance(victim, RedisServer):
+                    # Nothing takes over from it.
+                    time.sleep(seeded.uniform(0, 0.5))
+                elif victim not in korvet.gateways and seeded.random() < 0.5:
                     # The other one takes over; else it comes back before that.
                     loop.wait_for_commits(1)
                 victim.start()
@@ -136,7 +142,7 @@ def copies_in(reader: Reader, target: Partition) -> list[bytes]:
     return [read.value.split(b" in attempt ")[0] for read in reader.reads[target][:-1]]
 
 
-@pytest.mark.parametrize("kind", ["gateways", "storages", "coordinators"])
+@pytest.mark.parametrize("kind", ["gateways", "storages", "coordinators", "redis"])
 @pytest.mark.parametrize("seed", seeds(1))
 def test_each_input_is_in_the_output_once_whichever_process_is_killed(
     korvet: KorvetCluster,
@@ -145,7 +151,7 @@ def test_each_input_is_in_the_output_once_whichever_process_is_killed(
     kind: str,
     seed: int,
 ) -> None:
-    victims: list[ServiceProcess] = getattr(korvet, kind)
+    victims: list[Victim] = [korvet.redis] if kind == "redis" else getattr(korvet, kind)
     name = f"copy-{uuid.uuid4().hex[:12]}"
     loop = ConfluentCopyLoop(korvet.bootstrap, routes, ends, name=name, seed=seed)
 
@@ -165,7 +171,7 @@ def test_each_input_is_in_the_output_once_whatever_is_killed(
 ) -> None:
     seeded = random.Random(seed)
     kinds = [korvet.gateways, korvet.storages, korvet.coordinators]
-    victims = [seeded.choice(kind) for kind in kinds]
+    victims: list[Victim] = [korvet.redis, *(seeded.choice(kind) for kind in kinds)]
     seeded.shuffle(victims)
     name = f"copy-{uuid.uuid4().hex[:12]}"
     loop = loop_type(korvet.bootstrap, routes, ends, name=name, seed=seed)

@@ -1,5 +1,5 @@
 """The Java client's transactions, which have an epoch each and are joined by use (KIP-890),
-and the copier that Kafka's own system tests use."""
+the copier that Kafka's own system tests use, and the tool that shows what is open."""
 
 import random
 import subprocess
@@ -10,9 +10,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Final
 
+import grpc
 import pytest
 
 from korvet.coordinator.transaction_codec import decode
+from korvet.kafka.errors import ErrorCode
+from korvet.proto.storage.v1 import storage_service_pb2 as pb
+from korvet.proto.storage.v1.storage_service_pb2_grpc import StorageServiceStub
 from korvet.redis.keys import Keys
 from tests.support.client_contract import Isolation, NewRecord
 from tests.support.confluent_client import ConfluentClient
@@ -36,6 +40,7 @@ from tests.support.seeds import seeds
 from tests.support.topic_admin import create_topic
 from tests.support.traffic import PATIENCE
 from tests.support.transaction_history import TransactionHistory
+from tests.support.transaction_wire import TransactionWire
 
 pytestmark = pytest.mark.e2e
 
@@ -138,6 +143,121 @@ def test_kafkas_own_copier_copies_each_message_once(
         assert copier.wait(PATIENCE) == 0
 
     check_copy(korvet, topic, name)
+
+
+@pytest.fixture
+def wire(korvet: KorvetCluster, name: str) -> Iterator[TransactionWire]:
+    """With a transaction open under `name`, and one that has ended under `name`-done."""
+    with TransactionWire(korvet.bootstrap) as wire:
+        wire.transactional_id = f"{name}-done"
+        producer = wire.started()
+        assert wire.add_group(producer, name) is ErrorCode.NONE
+        assert wire.end(producer, commit=True).error is ErrorCode.NONE
+        wire.transactional_id = name
+        yield wire
+
+
+def test_kafkas_own_tool_lists_transactions_by_its_filters(
+    korvet: KorvetCluster, java: JavaClient, wire: TransactionWire, name: str
+) -> None:
+    producer = wire.started()
+    assert wire.add_group(producer, name) is ErrorCode.NONE
+
+    def listed(*filters: str) -> dict[str, str]:
+        rows = java.tell_transactions(korvet.bootstrap, "list", *filters)
+        return {
+            row["TransactionalId"]: row["TransactionState"]
+            for row in rows
+            if row["TransactionalId"].startswith(name)
+        }
+
+    both = {name: "Ongoing", f"{name}-done": "CompleteCommit"}
+    assert listed() == both
+    assert listed("--transactional-id-pattern", f"{name}.*") == both
+    assert listed("--transactional-id-pattern", f"{name}-d[a-o]+e") == {
+        f"{name}-done": "CompleteCommit"
+    }
+    assert listed("--transactional-id-pattern", "nobody.*") == {}
+    # Each run of the tool takes longer than this.
+    assert listed("--duration-filter", "100") == {name: "Ongoing"}
+    assert listed("--duration-filter", "3600000") == {}
+
+
+def test_kafkas_own_tool_describes_a_transaction_and_its_producer(
+    korvet: KorvetCluster, java: JavaClient, wire: TransactionWire, name: str, topic: str
+) -> None:
+    create_topic(korvet.bootstrap, topic)
+    begun = time.time() * 1000
+    producer = wire.started()
+    assert wire.add(producer, (topic, 0)) == [ErrorCode.NONE]
+    offsets = [wire.write(producer, (topic, 0), b"v", n).base_offset for n in range(2)]
+    place = ("--topic", topic, "--partition", "0")
+
+    (transaction,) = java.tell_transactions(
+        korvet.bootstrap, "describe", "--transactional-id", name
+    )
+    (writing,) = java.tell_transactions(korvet.bootstrap, "describe-producers", *place)
+    # Old enough for the tool, which then asks whether the coordinator knows of it.
+    hanging = java.tell_transactions(
+        korvet.bootstrap, "find-hanging", *place, "--max-transaction-timeout", "0"
+    )
+    assert wire.end(producer, commit=True).error is ErrorCode.NONE
+    (done,) = java.tell_transactions(korvet.bootstrap, "describe-producers", *place)
+
+    started = int(transaction.pop("CurrentTransactionStartTimeMs"))
+    assert begun - 1000 <= started <= time.time() * 1000
+    assert int(transaction.pop("TransactionDurationMs")) >= 0
+    assert transaction.pop("CoordinatorId") == "1"
+    assert transaction == {
+        "TransactionalId": name,
+        "ProducerId": str(producer.producer_id),
+        "ProducerEpoch": str(producer.epoch),
+        "TransactionState": "Ongoing",
+        "TransactionTimeoutMs": "60000",
+        "TopicPartitions": f"{topic}-0",
+    }
+    assert begun - 1000 <= int(writing.pop("LastTimestamp")) <= time.time() * 1000
+    assert int(writing.pop("LatestCoordinatorEpoch")) >= 0
+    assert writing == {
+        "ProducerId": str(producer.producer_id),
+        "ProducerEpoch": str(producer.epoch),
+        "LastSequence": "1",
+        "CurrentTransactionStartOffset": str(offsets[0]),
+    }
+    assert hanging == []
+    assert (done["LastSequence"], done["CurrentTransactionStartOffset"]) == ("1", "None")
+
+
+def test_kafkas_own_tool_finds_a_transaction_that_nobody_will_end(
+    korvet: KorvetCluster, java: JavaClient, wire: TransactionWire, topic: str
+) -> None:
+    create_topic(korvet.bootstrap, topic)
+    stranger = wire.new_producer_id()
+    place = pb.TransactionPartition(topic=pb.TopicRef(name=topic), partition=0)
+    with grpc.insecure_channel(korvet.storage) as channel:
+        answer = StorageServiceStub(channel).BeginTransaction(
+            pb.BeginTransactionRequest(
+                transaction=pb.Transaction(
+                    producer_id=stranger.producer_id,
+                    producer_epoch=stranger.epoch,
+                    number=1,
+                    coordinator_epoch=1,
+                ),
+                partitions=[place],
+            )
+        )
+    assert answer.error_codes == [ErrorCode.NONE]
+    left = wire.write(stranger, (topic, 0), b"left open", 0)
+    assert left.error is ErrorCode.NONE
+
+    (hanging,) = java.tell_transactions(
+        korvet.bootstrap,
+        *("find-hanging", "--topic", topic, "--partition", "0"),
+        *("--max-transaction-timeout", "0"),
+    )
+
+    assert hanging["ProducerId"] == str(stranger.producer_id)
+    assert hanging["StartOffset"] == str(left.base_offset)
 
 
 @pytest.mark.parametrize("seed", seeds(5))

@@ -59,6 +59,7 @@ def test_nobody_has_a_transaction_under_an_id_that_was_never_asked_for(
     assert wire.end(_STRANGER, commit=True).error is unknown
     assert wire.end(_STRANGER, commit=False, version=NEWER_END).error is unknown
     assert wire.write(_STRANGER, plain, b"", 0, version=_JOINING_PRODUCE).error is unknown
+    assert commits(wire, _STRANGER, group, plain) == {unknown}
     assert wire.describe().error is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
 
@@ -73,6 +74,7 @@ def test_another_producer_id_is_not_the_one_that_has_the_transactional_id(
     assert wire.add_group(other, group) is unknown
     assert wire.end(other, commit=True).error is unknown
     assert wire.write(other, plain, b"", 0, version=_JOINING_PRODUCE).error is unknown
+    assert commits(wire, other, group, plain) == {unknown}
 
 
 def test_an_id_must_have_a_name_and_a_time_limit_that_is_allowed(
@@ -110,10 +112,29 @@ def test_who_was_fenced_is_told_so_with_every_request(
     for version in (9, 11, _JOINING_PRODUCE):
         refused = wire.write(fenced, place, b"late", 1, version=version)
         assert refused.error is ErrorCode.INVALID_PRODUCER_EPOCH, version
-    late = wire.commit_offset(fenced, group, place, 1, version=_JOINING_COMMIT)
-    assert late is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert commits(wire, fenced, group, place) == {ErrorCode.INVALID_PRODUCER_EPOCH}
     assert wire.init(expected=fenced).error is ErrorCode.PRODUCER_FENCED
     assert wire.init(expected=fenced, version=3).error is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_an_epoch_that_was_given_to_nobody_is_refused_as_an_old_one_is(
+    wire: TransactionWire, plain: Place, group: str
+) -> None:
+    producer = wire.started()
+    ahead = producer._replace(epoch=producer.epoch + 1)
+    assert wire.add_group(producer, group) is ErrorCode.NONE
+
+    assert commits(wire, ahead, group, plain) == {ErrorCode.INVALID_PRODUCER_EPOCH}
+
+
+def commits(
+    wire: TransactionWire, producer: ProducerId, group: str, place: Place
+) -> set[ErrorCode]:
+    """What the versions of TxnOffsetCommit are told."""
+    return {
+        wire.commit_offset(producer, group, place, 1, version=version)
+        for version in range(_JOINING_COMMIT + 1)
+    }
 
 
 def test_a_producer_that_goes_on_after_an_error_may_ask_again(
@@ -307,6 +328,45 @@ def test_records_out_of_sequence_are_refused_and_the_transaction_goes_on(
     assert wire.end(producer, commit=True).error is ErrorCode.NONE
     # The last one is the marker.
     assert values_of(wire.read_all(place[0]))[:-1] == [b"0", b"1"]
+
+
+def test_that_a_partition_was_not_added_is_told_before_a_gap(
+    wire: TransactionWire, place: Place
+) -> None:
+    """Also where the partition knows the producer."""
+    producer = wire.started()
+    assert wire.add(producer, place) == [ErrorCode.NONE]
+    assert wire.write(producer, place, b"0", 0).error is ErrorCode.NONE
+    assert wire.end(producer, commit=True).error is ErrorCode.NONE
+
+    late = [wire.write(producer, place, b"", 5, version=v).error for v in (9, 10, 11)]
+    successor = wire.started()
+    early = [wire.write(successor, place, b"", 5, version=v).error for v in (9, 10, 11)]
+
+    not_added = ErrorCode.INVALID_TXN_STATE
+    expected = [not_added, not_added, ErrorCode.TRANSACTION_ABORTABLE]
+    assert (late, early) == (expected, expected)
+    assert wire.add(successor, place) == [ErrorCode.NONE]
+    gap = wire.write(successor, place, b"", 5)
+    assert gap.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert wire.write(successor, place, b"0", 0).error is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_who_has_ended_a_transaction_without_records_begins_with_the_first_sequence(
+    wire: TransactionWire, place: Place, *, commit: bool
+) -> None:
+    """What no transaction has touched takes any."""
+    producer = wire.started()
+    assert wire.add(producer, place) == [ErrorCode.NONE]
+    assert wire.end(producer, commit=commit).error is ErrorCode.NONE
+    assert wire.add(producer, place) == [ErrorCode.NONE]
+
+    gap = wire.write(producer, place, b"3", 3)
+    first = wire.write(producer, place, b"0", 0)
+
+    assert gap.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert first.error is ErrorCode.NONE
 
 
 def test_a_producer_has_no_records_outside_of_its_open_transaction(

@@ -18,6 +18,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 _SOURCES: Final = _ROOT / "tests/e2e/java"
 _JARS: Final = _ROOT / ".jars/java-client"
 _COPIER: Final = "org.apache.kafka.tools.TransactionalMessageCopier"
+_TRANSACTIONS: Final = "org.apache.kafka.tools.TransactionsCommand"
 _TOOLS: Final = ("java", "javac", "mvn")
 _DOWNLOAD_DEADLINE: Final = 300
 _RUN_DEADLINE: Final = 60
@@ -127,6 +128,15 @@ class JavaClient:
     def copier(self, bootstrap: str, *arguments: str) -> list[str]:
         """What runs Kafka's TransactionalMessageCopier."""
         return self._programs.command(_COPIER, "--broker-list", bootstrap, *arguments)
+
+    def tell_transactions(self, bootstrap: str, *arguments: str) -> list[dict[str, str]]:
+        """The rows of the table that Kafka's kafka-transactions.sh prints."""
+        command = self._programs.command(_TRANSACTIONS, "--bootstrap-server", bootstrap)
+        head, *rows = (
+            [word.strip() for word in line.removesuffix("\t").split("\t")]
+            for line in _run([*command, *arguments]).splitlines()
+        )
+        return [dict(zip(head, row, strict=True)) for row in rows]
 
     def _call(
         self, what: str, bootstrap: str, lines: Sequence[Sequence[str]]

@@ -200,6 +200,59 @@ async def test_a_group_that_is_not_part_of_the_transaction_is_told_by_version(
     assert answer == [("orders", 0, told)]
 
 
+@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
+    ],
+)
+async def test_a_group_that_knows_no_transaction_has_the_coordinator_say_why(
+    storage: FakeStorage,
+    coordinator: FakeCoordinator,
+    transactions: FakeTransactions,
+    version: int,
+    reason: ErrorCode,
+    told: ErrorCode,
+) -> None:
+    coordinator.group_codes["group"] = ErrorCode.INVALID_TXN_STATE
+    transactions.code = reason
+
+    answer = await ask(
+        request(topic("orders", 0, 1)), version, storage, coordinator, transactions
+    )
+
+    assert answer == [("orders", 0, told), ("orders", 1, told)]
+    assert transactions.requests == [
+        pb.AddPartitionsRequest(
+            transactional_id="id", producer_id=4000, producer_epoch=2, verify_only=True
+        )
+    ]
+
+
+@pytest.mark.parametrize("version", range(5))
+async def test_while_the_transaction_before_is_ending_a_commit_is_to_be_sent_again(
+    storage: FakeStorage,
+    coordinator: FakeCoordinator,
+    transactions: FakeTransactions,
+    version: int,
+) -> None:
+    coordinator.group_codes["group"] = ErrorCode.INVALID_TXN_STATE
+    transactions.code = ErrorCode.CONCURRENT_TRANSACTIONS
+
+    answer = await ask(
+        request(topic("orders", 0)), version, storage, coordinator, transactions
+    )
+
+    later = (
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        if version >= 2
+        else ErrorCode.COORDINATOR_NOT_AVAILABLE
+    )
+    assert answer == [("orders", 0, later)]
+
+
 # ---------------------------------------------------------------- joining
 
 

@@ -60,7 +60,8 @@ class TransactionJoins:
         ]
         if not new:
             return [ErrorCode.NONE] * len(partitions)
-        codes = await self._ask(producer, new, verify_only=False)
+        answer = await self._ask(producer, new, verify_only=False)
+        codes = _codes(answer, len(new))
         refused = dict(zip(new, codes, strict=True))
         self._remember(producer, {each for each, code in refused.items() if not code})
         return [refused.get(each, ErrorCode.NONE) for each in partitions]
@@ -69,7 +70,12 @@ class TransactionJoins:
         self, producer: Producer, partitions: Sequence[JoiningPartition]
     ) -> Sequence[int]:
         """Ask whether they are part of the transaction, and add none; a code for each."""
-        return await self._ask(producer, partitions, verify_only=True)
+        answer = await self._ask(producer, partitions, verify_only=True)
+        return _codes(answer, len(partitions))
+
+    async def verify_producer(self, producer: Producer) -> int:
+        """Ask whether the transactional id is this producer's; a code."""
+        return (await self._ask(producer, (), verify_only=True)).error_code
 
     async def _ask(
         self,
@@ -77,7 +83,7 @@ class TransactionJoins:
         partitions: Sequence[JoiningPartition],
         *,
         verify_only: bool,
-    ) -> Sequence[int]:
+    ) -> pb.AddPartitionsResponse:
         request = pb.AddPartitionsRequest(
             transactional_id=producer.transactional_id,
             producer_id=producer.producer_id,
@@ -89,12 +95,9 @@ class TransactionJoins:
                 topic=each.topic, topic_id=each.topic_id, partition=each.partition
             )
         try:
-            answer = await self._coordinator.add_partitions(request)
+            return await self._coordinator.add_partitions(request)
         except KafkaError as error:
-            return [error.code] * len(partitions)
-        if answer.error_code:
-            return [answer.error_code] * len(partitions)
-        return answer.partition_error_codes
+            return pb.AddPartitionsResponse(error_code=error.code)
 
     async def join_group(self, producer: Producer, group_id: str) -> int:
         """Add a group where it is not yet part of the producer's transaction."""
@@ -139,3 +142,10 @@ class TransactionJoins:
         self._count += len(participants)
         while self._count > self._max_joined:
             self.forget(next(iter(self._joined)))
+
+
+def _codes(answer: pb.AddPartitionsResponse, count: int) -> Sequence[int]:
+    """One for each partition, also where the whole request was refused."""
+    if answer.error_code:
+        return [answer.error_code] * count
+    return answer.partition_error_codes

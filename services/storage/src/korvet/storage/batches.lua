@@ -39,7 +39,7 @@ local function sequence_refusal(log, batch, now)
     earlier[#earlier + 1] = entry
   end
   if not next_sequence then
-    -- Fenced by the end of a transaction, and not heard of since.
+    -- Known by the end of a transaction, and not heard of since.
     return batch.sequence ~= 0 and {'OUT_OF_ORDER_SEQUENCE_NUMBER'} or nil
   end
   if batch.sequence == next_sequence then return nil end
@@ -56,11 +56,15 @@ end
 local function refusal(log, batch, now)
   if batch.producer == '' then return nil end
   local refused = sequence_refusal(log, batch, now)
-  if refused then return refused end
+  -- What was appended before is answered so, whatever became of its transaction. A gap comes
+  -- second: without its registration a batch has no place in any sequence.
+  local is_gap = refused and refused[1] == 'OUT_OF_ORDER_SEQUENCE_NUMBER'
+  if refused and not (is_gap and batch.transactional) then return refused end
   if batch.transactional or (log.state.open or '') ~= '' then
     local reason = transaction_refusal(log, batch)
     if reason then return {reason} end
   end
+  if refused then return refused end
   -- With an epoch for each transaction (KIP-890) this would be the first one's first batch: the
   -- one before it was refused, and would be out of order for ever once this is appended.
   if batch.own_epoch and batch.sequence ~= 0 and #batch.earlier == 0 then

@@ -26,13 +26,15 @@ if known then
 end
 local used, rest = string.match(redis.call('HGET', log.producers, producer) or '',
   '^(%d+) %d+ (.*)$')
+used = tonumber(used)
 
--- From now on lower epochs are refused, and what comes late cannot begin this one again.
+-- From now on lower epochs are refused, and what comes late cannot begin this one again. Nor
+-- does its producer begin in the middle: as in Kafka, whose markers tell of transactions without
+-- records, too, its epoch is known here.
 local function remember()
   remember_transaction(log.transactions, producer, epoch, number, 'ended', coordinator, now)
-  if used and epoch > tonumber(used) then rest = '' end
-  if used then redis.call('HSET', log.producers, producer,
-    whole(math.max(epoch, tonumber(used))) .. ' ' .. whole(now) .. ' ' .. rest) end
+  if not used or epoch > used then used, rest = epoch, '' end
+  redis.call('HSET', log.producers, producer, whole(used) .. ' ' .. whole(now) .. ' ' .. rest)
 end
 
 if not first then

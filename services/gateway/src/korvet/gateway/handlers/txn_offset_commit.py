@@ -6,7 +6,8 @@ Versions
     v3  flexible; the member that commits, so that one that has lost its partitions is
         refused (KIP-447).
     v4  TRANSACTION_ABORTABLE, where the group is not part of the transaction (KIP-890);
-        in other versions that is INVALID_TXN_STATE.
+        in other versions that is INVALID_TXN_STATE. Up to here the coordinator is asked
+        why.
     v5  adds the group to the transaction by itself.
 
 A commit is for the topic that has the name now, as with OffsetCommit. A topic or partition
@@ -98,17 +99,35 @@ async def _commit(
         codes = [answer.error_code] * count
     if any(code in _NOT_JOINED for code in codes):
         context.joins.forget(request.transactional_id)
+    if context.api_version < _JOINS_FROM and ErrorCode.INVALID_TXN_STATE in codes:
+        reason = await _reason(request, context)
+        codes = [reason if code == ErrorCode.INVALID_TXN_STATE else code for code in codes]
     return codes
 
 
 async def _join(
     request: pb.CommitTransactionOffsetsRequest, context: RequestContext
 ) -> int:
-    producer = Producer(
-        request.transactional_id, request.producer_id, request.producer_epoch
-    )
-    code = await context.joins.join_group(producer, request.commit.group_id)
-    # As brokers do who add it: clients know this API's refusals from the group's side.
+    group_id = request.commit.group_id
+    return _from_the_group(await context.joins.join_group(_producer(request), group_id))
+
+
+async def _reason(
+    request: pb.CommitTransactionOffsetsRequest, context: RequestContext
+) -> int:
+    """Why the group knows no open transaction: it cannot tell who the producer is."""
+    code = await context.joins.verify_producer(_producer(request))
+    if code == ErrorCode.CONCURRENT_TRANSACTIONS:
+        return _UNKNOWN_NOW
+    return _from_the_group(code) or ErrorCode.INVALID_TXN_STATE
+
+
+def _producer(request: pb.CommitTransactionOffsetsRequest) -> Producer:
+    return Producer(request.transactional_id, request.producer_id, request.producer_epoch)
+
+
+def _from_the_group(code: int) -> int:
+    """The coordinator's code as brokers tell it, whose clients know it from the group."""
     return ErrorCode.INVALID_PRODUCER_EPOCH if code == ErrorCode.PRODUCER_FENCED else code
 
 
