@@ -277,6 +277,25 @@ async def test_a_tail_goes_on_at_the_other_storage_when_one_is_told_to_stop(
     assert seen == wanted
 
 
+async def test_a_tail_goes_on_at_the_other_storage_when_one_falls_silent(
+    start_korvet: StartKorvet, topic: str
+) -> None:
+    cluster = start_korvet(storages=2, gateways=0)
+    first, second = cluster.storages
+    both = f"{first.address},{second.address}"
+    async with Korvet(both) as client, Korvet(second.address) as elsewhere:
+        await client.create_topic(topic)
+        await client.append(topic, b"before")
+        tail = client.tail(topic, start="earliest")
+        assert (await asyncio.wait_for(anext(tail), 30)).value == b"before"
+
+        with first.paused():
+            await elsewhere.append(topic, b"behind")
+            # 30 s: a ping after 20, which may take 10.
+            assert (await asyncio.wait_for(anext(tail), 45)).value == b"behind"
+        await tail.aclose()
+
+
 async def test_several_partitions_are_appended_to_all_or_nothing(
     korvet: KorvetCluster, topic: str
 ) -> None:

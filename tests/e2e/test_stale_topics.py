@@ -1,17 +1,17 @@
 """A topic is deleted and made again while a gateway and a storage do not hear of it.
 
-The second of two storages is kept from hearing of changes, and so is the second gateway,
-which knows only that storage. Whatever goes through them must reach the topic that there
+One of two storages is kept from hearing of changes, and so is its gateway, which knows only
+that storage. Whatever goes through them must reach the topic that there
 is, or none: never the records or the offsets of the one that was.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from korvet.kafka.errors import ErrorCode
 from tests.support.change_filter import ChangeFilter
@@ -34,16 +34,25 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture(scope="module")
-def changes(redis: RedisServer) -> Iterator[ChangeFilter]:
-    with ChangeFilter(redis) as changes:
-        yield changes
+def filters(redis: RedisServer) -> Iterator[Sequence[ChangeFilter]]:
+    """By which each of the storages hears of changes."""
+    with ChangeFilter(redis) as first, ChangeFilter(redis) as second:
+        yield first, second
+
+
+@pytest.fixture
+def changes(filters: Sequence[ChangeFilter]) -> ChangeFilter:
+    """By which the second storage hears."""
+    return filters[1]
 
 
 @pytest.fixture(scope="module")
 def korvet(
-    tmp_path_factory: pytest.TempPathFactory, redis: RedisServer, changes: ChangeFilter
+    tmp_path_factory: pytest.TempPathFactory,
+    redis: RedisServer,
+    filters: Sequence[ChangeFilter],
 ) -> Iterator[KorvetCluster]:
-    """Two storages, each with a gateway of its own; the second one hears by `changes`."""
+    """Two storages, each with a gateway and a filter of its own."""
     cluster = KorvetCluster(
         tmp_path_factory.mktemp("stale"),
         storages=2,
@@ -52,8 +61,10 @@ def korvet(
         settings={"auto.create.topics.enable": "false"},
         redis=redis,
     )
-    cluster.storages[1].environ["KORVET_STORAGE_REDIS_URL"] = changes.url
-    for storage, gateway in zip(cluster.storages, cluster.gateways, strict=True):
+    for storage, gateway, changes in zip(
+        cluster.storages, cluster.gateways, filters, strict=True
+    ):
+        storage.environ["KORVET_STORAGE_REDIS_URL"] = changes.url
         gateway.environ["KORVET_GATEWAY_STORAGE_ADDRESS"] = storage.address
     with cluster:
         yield cluster
@@ -201,39 +212,44 @@ def test_a_running_producer_goes_on_in_the_new_topic(
         assert values_of(behind.read_all(partition.topic)) == values_of(log)
 
 
+@pytest.mark.parametrize("stale", [0, 1])
 def test_librdkafka_with_a_stale_cache_writes_to_and_reads_from_the_new_topic(
-    korvet: KorvetCluster, informed: WireClient, changes: ChangeFilter
+    korvet: KorvetCluster, filters: Sequence[ChangeFilter], stale: int
 ) -> None:
-    topics = create_topics(informed)
-    producer = Producer(
-        {"bootstrap.servers": korvet.gateways[1].address, "enable.idempotence": True}
-    )
+    """It learns of both gateways: each of them is the stale one in turn."""
+    bootstrap = korvet.gateways[stale].address
+    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
     consumer = Consumer(
         {
-            "bootstrap.servers": korvet.gateways[1].address,
+            "bootstrap.servers": bootstrap,
             "group.id": "unused",
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
         }
     )
-    try:
-        delivered(producer, topics.values(), b"old")
-        consumer.assign([TopicPartition(topic, 0, 0) for topic in topics.values()])
-        assert len(consumer.consume(len(topics), _PATIENCE)) == len(topics)
+    with WireClient(korvet.gateways[1 - stale].address) as informed:
+        topics = create_topics(informed)
+        try:
+            delivered(producer, topics.values(), b"old")
+            consumer.assign([TopicPartition(topic, 0, 0) for topic in topics.values()])
+            assert len(consumer.consume(len(topics), _PATIENCE)) == len(topics)
 
-        with changes.deaf():
-            for topic, after in zip(topics.values(), reversed(LAYOUTS), strict=True):
-                make_again(informed, topic, after)
-            delivered(producer, topics.values(), b"0")
-            delivered(producer, topics.values(), b"1")
-        read = [m for m in consumer.consume(100, 2.0) if m.error() is None]
-    finally:
-        consumer.close()
+            with filters[stale].deaf():
+                for topic, after in zip(topics.values(), reversed(LAYOUTS), strict=True):
+                    make_again(informed, topic, after)
+                delivered(producer, topics.values(), b"0")
+                delivered(producer, topics.values(), b"1")
+            delivered(producer, topics.values(), b"2")
+            read = consumed_until(consumer, topics.values(), b"2")
+        finally:
+            consumer.close()
+        logs = {topic: informed.read_all(topic) for topic in topics.values()}
 
-    for topic in topics.values():
-        log = [(record.offset, record.value) for record in informed.read_all(topic)]
-        assert [value for _, value in log] == [b"0", b"1"]
-        assert {(m.offset(), m.value()) for m in read if m.topic() == topic} <= set(log)
+    for topic, records in logs.items():
+        log = [(record.offset, record.value) for record in records]
+        assert [value for _, value in log] == [b"0", b"1", b"2"]
+        found = [(m.offset(), m.value()) for m in read if m.topic() == topic]
+        assert set(found) <= set(log)
 
 
 def knows(wire: WireClient, topic: str, topic_id: bytes) -> bool:
@@ -252,6 +268,23 @@ def delivered(producer: Producer, topics: Iterable[str], value: bytes) -> None:
         producer.produce(topic, value, partition=0, on_delivery=on_delivery)
     assert producer.flush(_PATIENCE) == 0
     assert not failures
+
+
+def consumed_until(
+    consumer: Consumer, topics: Iterable[str], value: bytes
+) -> list[Message]:
+    """What a consumer reads until this value has come from each topic."""
+    read: list[Message] = []
+    missing = set(topics)
+    deadline = time.monotonic() + _PATIENCE
+    while missing:
+        assert time.monotonic() < deadline, f"nothing more from {sorted(missing)}"
+        for message in consumer.consume(100, 0.1):
+            if message.error() is None:
+                read.append(message)
+                if message.value() == value:
+                    missing.discard(message.topic())
+    return read
 
 
 def eventually(is_true: Callable[[], bool]) -> None:

@@ -1,14 +1,26 @@
 """The append script as a whole: nothing is half-written, whatever goes wrong in it."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Final, TypeAlias
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
+import hiredis
 import pytest
 import redis as redis_sync
 
 from korvet.kafka.errors import ErrorCode
+from korvet.proto.storage.v1 import storage_service_pb2 as pb
+from korvet.storage.topic_configs import ConfigChange
+from tests.support.log_injuries import (
+    ALL_INJURIES,
+    DAMAGED_POINTS,
+    INJURIES,
+    KEPT,
+    PARTITION,
+    STREAM,
+    heal,
+    in_use,
+)
 from tests.support.log_replica import (
-    KEYS,
     LAYOUTS,
     LogReplica,
     Producer,
@@ -16,65 +28,10 @@ from tests.support.log_replica import (
     log_replica_on,
     snapshot,
 )
+from tests.support.partition_transaction import TransactionalProducer
 from tests.support.redis_server import RedisServer
 
 pytestmark = pytest.mark.integration
-
-PARTITION = KEYS.partition("orders", 0)
-STREAM = KEYS.stream("orders", 0)
-PRODUCERS = KEYS.producers("orders", 0)
-INDEX = KEYS.index("orders", 0)
-AHEAD = "9999999999999-0"
-
-Injury: TypeAlias = Callable[["redis_sync.Redis"], object]
-
-
-def wrong_type(key: str) -> Injury:
-    def injure(client: "redis_sync.Redis") -> None:
-        client.delete(key)
-        client.set(key, "not what it should be")
-
-    return injure
-
-
-def malformed(field: str, key: str = PARTITION) -> Injury:
-    return lambda client: client.hset(key, field, "nonsense")
-
-
-def ahead(key: str, *, emptied: bool = False) -> Injury:
-    def injure(client: "redis_sync.Redis") -> None:
-        client.xadd(key, {"time": "1"}, id=AHEAD)
-        if emptied:
-            client.xtrim(key, maxlen=0, approximate=False)
-
-    return injure
-
-
-def configured(name: str, value: str) -> Injury:
-    return lambda client: client.config_set(name, value)
-
-
-INJURIES: Final[Mapping[str, Injury]] = {
-    "partition is no hash": wrong_type(PARTITION),
-    "stream is no stream": wrong_type(STREAM),
-    "producers are no hash": wrong_type(PRODUCERS),
-    "index is no stream": wrong_type(INDEX),
-    "stream is ahead": ahead(STREAM),
-    "stream is ahead and empty": ahead(STREAM, emptied=True),
-    "index is ahead": ahead(INDEX),
-    "index is ahead and empty": ahead(INDEX, emptied=True),
-    "memory is full": configured("maxmemory", "1"),
-    "writes need replicas": configured("min-replicas-to-write", "1"),
-    "producer is malformed": malformed("7", PRODUCERS),
-    **{
-        f"{field} is malformed": malformed(field)
-        for field in (
-            "last", "start", "records", "bytes", "trimmedRecords", "trimmedBytes",
-            "blockRecords", "blockBytes", "blockSince", "blockLatest", "peak", "appended",
-            "open",
-        )
-    },
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -90,15 +47,6 @@ def healthy(redis_server: RedisServer) -> Iterator[None]:
     with redis_server.client() as client:
         client.config_set("maxmemory", "0")
         client.config_set("min-replicas-to-write", "0")
-
-
-async def in_use(replica: LogReplica, layout: str) -> None:
-    """A log with closed blocks, an open one, a producer, and something trimmed."""
-    await replica.create(configs={**LAYOUTS[layout], "retention.bytes": "40000"})
-    for sequence in range(0, 1200, 400):
-        await replica.appended(batch_of(400, value=b"v" * 100))
-        await replica.appended(batch_of(400, producer=Producer(7, 0, sequence)))
-    await replica.appended(batch_of(10, producer=Producer(7, 0, 1200)))
 
 
 @pytest.mark.usefixtures("healthy")
@@ -123,6 +71,31 @@ async def test_a_failed_append_changes_no_key(
     assert await replica.appended(batch) > 0
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_an_append_passes_over_what_is_damaged_in_the_index(
+    replica: LogReplica, redis_server: RedisServer, layout: str
+) -> None:
+    await in_use(replica, layout)
+    whole = snapshot(redis_server)
+    batch = batch_of(700, producer=Producer(7, 0, 1210), value=b"v" * 100)
+    with redis_server.client() as client:
+        for name, injure in DAMAGED_POINTS.items():
+            injure(client)
+            base = await replica.appended(batch)
+
+            newest = client.xrevrange(STREAM, count=1)[0][0]
+            assert client.hget(PARTITION, "last") == newest, name
+            log = await replica.describe()
+            assert log.size_bytes >= KEPT, name
+            kept = await replica.read_all(log.log_start_offset)
+            assert base + 699 == kept[-1].offset, name
+            assert len(kept) >= KEPT // 120, name
+            # What was written is known to be: it can come again.
+            assert await replica.appended(batch) == base, name
+            assert client.xrevrange(STREAM, count=1)[0][0] == newest, name
+            heal(client, whole)
+
+
 @pytest.mark.usefixtures("healthy")
 @pytest.mark.parametrize("layout", LAYOUTS)
 async def test_an_append_that_needs_less_succeeds_or_changes_no_key(
@@ -131,7 +104,7 @@ async def test_an_append_that_needs_less_succeeds_or_changes_no_key(
     await in_use(replica, layout)
     whole = snapshot(redis_server)
     with redis_server.client() as client:
-        for name, injure in INJURIES.items():
+        for name, injure in ALL_INJURIES.items():
             injure(client)
             before = snapshot(redis_server)
 
@@ -140,6 +113,7 @@ async def test_an_append_that_needs_less_succeeds_or_changes_no_key(
 
             if answer.error_code:
                 assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR, name
+                assert name in INJURIES
                 assert snapshot(redis_server) == before, name
             else:
                 newest = client.xrevrange(STREAM, count=1)[0][0]
@@ -155,7 +129,7 @@ async def test_a_failed_trim_changes_no_key(
     await in_use(replica, layout)
     whole = snapshot(redis_server)
     with redis_server.client() as client:
-        for name, injure in INJURIES.items():
+        for name, injure in ALL_INJURIES.items():
             injure(client)
             before = snapshot(redis_server)
 
@@ -163,9 +137,66 @@ async def test_a_failed_trim_changes_no_key(
 
             if answer.error_code:
                 assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR, name
+                assert name in INJURIES
                 assert snapshot(redis_server) == before, name
             else:
                 assert client.xrange(STREAM, max="9999999999998") == [], name
+            heal(client, whole)
+
+
+@pytest.mark.usefixtures("healthy")
+@pytest.mark.parametrize(
+    "limit", ["retention.bytes=2000", "retention.bytes=0", "retention.ms=1"]
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_failed_sweep_changes_no_key(
+    replica: LogReplica, redis_server: RedisServer, layout: str, limit: str
+) -> None:
+    await in_use(replica, layout)
+    await change_config(replica, *limit.split("="))
+    whole = snapshot(redis_server)
+    with redis_server.client() as client:
+        for name, injure in ALL_INJURIES.items():
+            injure(client)
+            before = snapshot(redis_server)
+
+            try:
+                await replica.apply_retention()
+            except hiredis.ReplyError:
+                assert name in INJURIES
+                assert snapshot(redis_server) == before, name
+            else:
+                assert_start_is_saved(client, name)
+            heal(client, whole)
+
+
+@pytest.mark.usefixtures("healthy")
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_failed_end_of_a_transaction_changes_no_key(
+    replica: LogReplica, redis_server: RedisServer, layout: str
+) -> None:
+    await in_use(replica, layout)
+    producer = TransactionalProducer(replica, producer_id=8)
+    await producer.begin()
+    await producer.written(10)
+    # So that the marker deletes something.
+    await change_config(replica, "retention.bytes", "2000")
+    whole = snapshot(redis_server)
+    with redis_server.client() as client:
+        for name, injure in ALL_INJURIES.items():
+            injure(client)
+            before = snapshot(redis_server)
+
+            error = await producer.abort()
+
+            if error:
+                assert error is ErrorCode.KAFKA_STORAGE_ERROR, name
+                assert name in INJURIES
+                assert snapshot(redis_server) == before, name
+            else:
+                newest = client.xrevrange(STREAM, count=1)[0][0]
+                assert client.hget(PARTITION, "last") == newest, name
+                assert_start_is_saved(client, name)
             heal(client, whole)
 
 
@@ -218,11 +249,19 @@ async def test_entries_of_other_programs_do_not_stop_appends(
         assert client.xlen(STREAM) == 1
 
 
-def heal(client: "redis_sync.Redis", whole: Mapping[bytes, bytes]) -> None:
-    """Take an injury back, whatever it was."""
-    client.config_set("maxmemory", "0")
-    client.config_set("min-replicas-to-write", "0")
-    for key in set(client.keys("*")) - whole.keys():
-        client.delete(key)
-    for key, content in whole.items():
-        client.restore(key, 0, content, replace=True)
+async def change_config(replica: LogReplica, name: str, value: str) -> None:
+    change = ConfigChange(name, pb.CONFIG_OPERATION_SET, value)
+    await replica.catalogue.alter_configs("orders", [change])
+
+
+def assert_start_is_saved(client: "redis_sync.Redis", name: str) -> None:
+    """What has gone is below the log's start."""
+    start = client.hget(PARTITION, "start")
+    assert start is not None, name
+    first: Any = client.xrange(STREAM, count=1)
+    assert not first or entry_number(first[0][0]) >= entry_number(start), name
+
+
+def entry_number(entry_id: bytes) -> tuple[int, int]:
+    left, _, right = entry_id.partition(b"-")
+    return int(left), int(right)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from korvet.kafka.errors import ErrorCode
 from korvet.storage import read_plan
 from tests.support.eventually import eventually
 from tests.support.log_replica import (
@@ -61,6 +62,23 @@ def server_ms(client: Any) -> int:
 def ranges(client: Any) -> int:
     """How many ranges of streams were read until now."""
     return int(client.info("commandstats").get("cmdstat_xrange", {"calls": 0})["calls"])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_records_behind_deleted_foreign_entries_are_not_deleted(
+    replica: LogReplica, redis_server: RedisServer, layout: str
+) -> None:
+    await replica.create(configs=LAYOUTS[layout])
+    await replica.appended(batch_of(3))
+    await add_foreign(redis_server)
+    behind = await replica.appended(batch_of(3))
+
+    cut = await replica.cut(behind)
+
+    assert (cut.error_code, cut.low_watermark) == (ErrorCode.NONE, behind)
+    assert (await replica.describe()).log_start_offset == behind
+    read = [record.offset for record in await replica.read_all(behind)]
+    assert read == [behind, behind + 1, behind + 2]
 
 
 KINDS = [*((layout, False) for layout in LAYOUTS), ("batch-time", True)]

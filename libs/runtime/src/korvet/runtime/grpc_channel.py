@@ -20,6 +20,8 @@ MESSAGE_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
 KEEPALIVE_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
+    # Of every ping; gRPC's own minute counts where it is the longer one.
+    ("grpc.http2.ping_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
 )

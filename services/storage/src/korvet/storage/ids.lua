@@ -39,6 +39,17 @@ local STATE = {'id', 'last', 'start', 'history', 'epochs', 'records', 'bytes',
 local COUNTERS = {records = 0, bytes = 0, trimmedRecords = 0, trimmedBytes = 0,
   blockRecords = 0, blockBytes = 0, blockSince = 0, blockLatest = -1, peak = -1, appended = 0}
 
+-- Up to here a double counts by ones, with room for a batch more.
+local LARGEST = 2 ^ 53 - 2 ^ 32
+-- Of counters, which may be inexact: no timestamp is larger.
+local LARGEST_COUNTER = 2 ^ 63
+
+local function is_id(value)
+  local left, right = split(value)
+  -- Redis reads no ids that are longer, whatever zeros they begin with.
+  return left and left <= LARGEST and right <= LARGEST and #value < 128
+end
+
 -- Fails on what is not a state, so that no script finds out when it has begun to write.
 local function load_state(key)
   local values = redis.call('HMGET', key, unpack(STATE))
@@ -48,9 +59,10 @@ local function load_state(key)
     local valid = true
     if COUNTERS[name] then
       value = tonumber(value or COUNTERS[name])
-      valid = value
+      -- No comparison is true of `nan`.
+      valid = value and value >= -1 and value <= LARGEST_COUNTER
     elseif value and (name == 'last' or name == 'start') then
-      valid = split(value)
+      valid = is_id(value)
     elseif value and name == 'open' then
       valid = string.match(value, '^[%d:%- ]*$')
     end

@@ -1,30 +1,58 @@
 -- Trimming, for appends, the sweeper and DeleteRecords alike. `log` has the keys `stream`,
 -- `index` and `aborted`, the topic's `sequences` and `format`, and the partition's `state`. Once
--- the keys are known to be of the right types, nothing here can fail.
+-- the keys are known to be of the right types, nothing here can fail, whatever is in them.
 --
 -- The log's start is one past the last record that was deleted, not the first one that is
 -- left: ids have gaps, and a consumer that stands in one, having read everything before it,
 -- has missed nothing and must not be told that its offset is out of range.
 
--- Of an index point: the log's records and bytes up to it, and those of its block alone.
+-- A whole number up to `most`; false or nil of anything else.
+local function up_to(most, word)
+  local number = word and string.match(word, '^%d+$') and tonumber(word)
+  return number and number <= most and number
+end
+
+-- What an index entry tells: its time, the log's records and bytes up to it, and those of its
+-- block alone. Nil where it cannot be true: what others have added or damaged is passed over.
 -- Its fields are time, latest, peak, records, bytes, blockRecords, blockBytes.
-local function sizes(point)
-  local fields = point[2]
-  return tonumber(fields[8]), tonumber(fields[10]), tonumber(fields[12]), tonumber(fields[14])
+local function read_point(log, entry)
+  local fields, state = entry[2], log.state
+  local time = up_to(LARGEST, fields[2])
+  local records, bytes = up_to(state.records, fields[8]), up_to(state.bytes, fields[10])
+  local block_records = records and up_to(records, fields[12])
+  local block_bytes = bytes and up_to(bytes, fields[14])
+  if not (time and block_records and block_bytes) then return nil end
+  return {id = entry[1], time = time, records = records, bytes = bytes,
+    block_records = block_records, block_bytes = block_bytes}
+end
+
+-- The index's points from its head on, one a call.
+local function points_of(log)
+  local page, count, at, from = {}, 0, 0, '-'
+  return function()
+    while true do
+      if at == count then
+        at, count = 0, count == 0 and 1 or 32
+        page = redis.call('XRANGE', log.index, from, log.state.last, 'COUNT', count)
+      end
+      at = at + 1
+      local entry = page[at]
+      if not entry then return nil end
+      from = '(' .. entry[1]
+      local point = read_point(log, entry)
+      if point then return point end
+    end
+  end
 end
 
 -- The last point of those, from the head on, that all satisfy a condition.
 local function last_point(log, satisfies)
-  local from, count, found = '-', 1, nil
-  while true do
-    local points = redis.call('XRANGE', log.index, from, '+', 'COUNT', count)
-    for _, point in ipairs(points) do
-      if not satisfies(point) then return found end
-      found, from = point, '(' .. point[1]
-    end
-    if #points < count then return found end
-    count = 32
+  local found
+  for point in points_of(log) do
+    if not satisfies(point) then break end
+    found = point
   end
+  return found
 end
 
 -- The block that the log begins with: the records and bytes before it, and in it.
@@ -32,9 +60,19 @@ local function oldest_block(log)
   local state = log.state
   local records, bytes = state.records, state.bytes
   local block_records, block_bytes = state.blockRecords, state.blockBytes
-  local point = redis.call('XRANGE', log.index, '-', '+', 'COUNT', 1)[1]
-  if point and sizes(point) then records, bytes, block_records, block_bytes = sizes(point) end
-  return records - block_records, bytes - block_bytes, block_records, block_bytes
+  local point = points_of(log)()
+  if point then
+    records, bytes = point.records, point.bytes
+    block_records, block_bytes = point.block_records, point.block_bytes
+  end
+  return math.max(records - block_records, 0), math.max(bytes - block_bytes, 0),
+    block_records, block_bytes
+end
+
+-- What comes after an id that need not be a record's: its right half may be any number.
+local function behind(log, id)
+  local left, right = split(id)
+  return step(left, math.min(right, log.sequences - 1), 1, log.sequences)
 end
 
 local function start_at(log, left, right)
@@ -83,8 +121,11 @@ end
 
 -- Everything up to this id has gone, about so many bytes.
 local function account(log, through, bytes)
-  local left, right = split(through)
-  start_at(log, step(left, right, 1, log.sequences))
+  local left, right = behind(log, through)
+  local end_left, end_right = behind(log, log.state.last)
+  -- What others have added may lie ahead of the log.
+  if before(end_left, end_right, left, right) then left, right = end_left, end_right end
+  start_at(log, left, right)
   recount(log, bytes)
 end
 
@@ -104,10 +145,8 @@ end
 
 -- Deletes whole blocks, up to the one that ends with this point.
 local function delete_blocks(log, point)
-  local left, right = split(point[1])
-  local _, bytes = sizes(point)
-  redis.call('XTRIM', log.stream, 'MINID', '=', join(step(left, right, 1, log.sequences)))
-  account(log, point[1], bytes - log.state.trimmedBytes)
+  redis.call('XTRIM', log.stream, 'MINID', '=', join(behind(log, point.id)))
+  account(log, point.id, point.bytes - log.state.trimmedBytes)
 end
 
 -- By age. On time encoding the ids tell the time of the append, to the millisecond; on dense
@@ -120,9 +159,7 @@ local function delete_expired(log, cutoff, exact)
     account(log, log.state.last, 0)
     return true
   end
-  local point = last_point(log, function(point)
-    return sizes(point) and tonumber(point[2][2]) < cutoff
-  end)
+  local point = last_point(log, function(point) return point.time < cutoff end)
   if point then delete_blocks(log, point) end
   return point ~= nil
 end
@@ -135,8 +172,7 @@ local function delete_surplus(log, keep, exact)
   local surplus = state.bytes - state.trimmedBytes - keep
   if surplus <= 0 then return false end
   local point = last_point(log, function(point)
-    local _, bytes = sizes(point)
-    return bytes and bytes < state.bytes and bytes - state.trimmedBytes <= surplus
+    return point.bytes < state.bytes and point.bytes - state.trimmedBytes <= surplus
   end)
   if point then
     delete_blocks(log, point)
@@ -146,6 +182,7 @@ local function delete_surplus(log, keep, exact)
   local length = redis.call('XLEN', log.stream)
   local _, _, block_records, block_bytes = oldest_block(log)
   local last, bytes = nil, 0
+  if block_bytes <= 0 then return point ~= nil end -- its points are missing
   if log.format == 'record' then
     local count = math.min(length - 1, math.floor(surplus * block_records / block_bytes))
     if count >= 1 then
