@@ -3,8 +3,10 @@
 Among them is everything that the dashboard and the alerts ask for.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +14,7 @@ import pytest
 import yaml
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from korvet.client import Korvet
 from korvet.kafka.errors import ErrorCode
 from korvet.kafka.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from korvet.runtime.metrics import NAMES_SHOWN, OTHER
@@ -163,6 +166,22 @@ def test_records_are_counted_on_their_way_in_and_out(
     # A client may have fetched something twice.
     assert total(samples, "korvet_topic_read_records_total", **here) >= 37
     assert total(samples, "korvet_topic_read_bytes_total", **here) > 37 * 8
+
+
+async def test_what_a_work_queue_delivers_is_counted(
+    korvet: KorvetCluster, log: str
+) -> None:
+    (storage,) = korvet.storages
+    await asyncio.to_thread(produce, korvet, log, 5)
+    async with Korvet(korvet.storage) as client, asyncio.timeout(30):
+        consuming = client.consume(log, group=f"{log}-workers")
+        async with aclosing(consuming) as deliveries:
+            for _ in range(5):
+                await (await anext(deliveries)).ack()
+
+    samples = await asyncio.to_thread(scrape, storage)
+
+    assert total(samples, "korvet_topic_read_records_total", **{_TOPIC: log}) == 5
 
 
 def test_what_is_kept_and_what_was_trimmed_is_what_redis_has(
