@@ -277,6 +277,45 @@ def test_a_groups_lag_is_told_by_its_owner_alone(start_korvet: StartKorvet) -> N
     assert len(told) == len(groups)
 
 
+def test_what_is_broken_in_redis_hides_nothing_else(start_korvet: StartKorvet) -> None:
+    korvet = start_korvet()
+    for topic in ("orders", "payments"):
+        create_topic(korvet.bootstrap, topic)
+        produce(korvet, topic, 9)
+    for group in ("whole", "broken"):
+        consume_and_commit(korvet, "orders", group, 4)
+    with korvet.redis.client() as redis:
+        redis.hset("korvet:group:broken:offsets", "korvet:stream:orders:0", "nonsense")
+        redis.hset("korvet:partition:payments:0", "records", "many")
+
+    def is_told() -> bool:
+        samples = scrape(*korvet.services)
+        return lags(samples, "whole") == {("orders", "0"): 5} and (
+            series(samples, "korvet_topic_records", _TOPIC).get("orders") == 9
+        )
+
+    eventually_true(is_told, within=_SAMPLED)
+    assert lags(scrape(*korvet.coordinators), "broken") == {}
+
+
+def test_a_deleted_group_makes_room_for_another(
+    korvet: KorvetCluster, shell: Shell, topic: str
+) -> None:
+    (coordinator,) = korvet.coordinators
+    group = f"{topic}-readers"
+    create_topic(korvet.bootstrap, topic)
+    produce(korvet, topic, 1)
+    consume_and_commit(korvet, topic, group, 1)
+    name = "korvet_group_rebalances_total"
+    assert group in series(scrape(coordinator), name, _GROUP)
+
+    assert shell("groups", "delete", group).code == 0
+
+    eventually_true(
+        lambda: group not in series(scrape(coordinator), name, _GROUP), within=_SAMPLED
+    )
+
+
 def test_a_transaction_is_counted_when_it_has_ended(
     korvet: KorvetCluster, topic: str
 ) -> None:
