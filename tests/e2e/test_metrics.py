@@ -3,8 +3,10 @@
 Among them is everything that the dashboard and the alerts ask for.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +14,7 @@ import pytest
 import yaml
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from korvet.client import Korvet
 from korvet.kafka.errors import ErrorCode
 from korvet.kafka.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from korvet.runtime.metrics import NAMES_SHOWN, OTHER
@@ -165,6 +168,22 @@ def test_records_are_counted_on_their_way_in_and_out(
     assert total(samples, "korvet_topic_read_bytes_total", **here) > 37 * 8
 
 
+async def test_what_a_work_queue_delivers_is_counted(
+    korvet: KorvetCluster, log: str
+) -> None:
+    (storage,) = korvet.storages
+    await asyncio.to_thread(produce, korvet, log, 5)
+    async with Korvet(korvet.storage) as client, asyncio.timeout(30):
+        consuming = client.consume(log, group=f"{log}-workers")
+        async with aclosing(consuming) as deliveries:
+            for _ in range(5):
+                await (await anext(deliveries)).ack()
+
+    samples = await asyncio.to_thread(scrape, storage)
+
+    assert total(samples, "korvet_topic_read_records_total", **{_TOPIC: log}) == 5
+
+
 def test_what_is_kept_and_what_was_trimmed_is_what_redis_has(
     korvet: KorvetCluster, topic: str
 ) -> None:
@@ -256,6 +275,45 @@ def test_a_groups_lag_is_told_by_its_owner_alone(start_korvet: StartKorvet) -> N
     eventually_true(is_told, within=_SAMPLED)
     told = [s for s in scrape(*korvet.coordinators) if s.name == "korvet_group_lag"]
     assert len(told) == len(groups)
+
+
+def test_what_is_broken_in_redis_hides_nothing_else(start_korvet: StartKorvet) -> None:
+    korvet = start_korvet()
+    for topic in ("orders", "payments"):
+        create_topic(korvet.bootstrap, topic)
+        produce(korvet, topic, 9)
+    for group in ("whole", "broken"):
+        consume_and_commit(korvet, "orders", group, 4)
+    with korvet.redis.client() as redis:
+        redis.hset("korvet:group:broken:offsets", "korvet:stream:orders:0", "nonsense")
+        redis.hset("korvet:partition:payments:0", "records", "many")
+
+    def is_told() -> bool:
+        samples = scrape(*korvet.services)
+        return lags(samples, "whole") == {("orders", "0"): 5} and (
+            series(samples, "korvet_topic_records", _TOPIC).get("orders") == 9
+        )
+
+    eventually_true(is_told, within=_SAMPLED)
+    assert lags(scrape(*korvet.coordinators), "broken") == {}
+
+
+def test_a_deleted_group_makes_room_for_another(
+    korvet: KorvetCluster, shell: Shell, topic: str
+) -> None:
+    (coordinator,) = korvet.coordinators
+    group = f"{topic}-readers"
+    create_topic(korvet.bootstrap, topic)
+    produce(korvet, topic, 1)
+    consume_and_commit(korvet, topic, group, 1)
+    name = "korvet_group_rebalances_total"
+    assert group in series(scrape(coordinator), name, _GROUP)
+
+    assert shell("groups", "delete", group).code == 0
+
+    eventually_true(
+        lambda: group not in series(scrape(coordinator), name, _GROUP), within=_SAMPLED
+    )
 
 
 def test_a_transaction_is_counted_when_it_has_ended(

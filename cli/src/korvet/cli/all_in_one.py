@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +28,7 @@ from korvet.cli.greeting import greet
 from korvet.cli.kafka_connection import answers_metadata
 from korvet.cli.metrics_together import together
 from korvet.cli.page_client import TRACES_PATH
-from korvet.cli.plan import HOST, Plan, usable_or_free_port, usable_port
+from korvet.cli.plan import HOST, Plan, usable_port
 from korvet.cli.terminal import console, errors
 from korvet.cli.trace_ring import TraceRing, exporting_to, receiving
 from korvet.coordinator.settings import CoordinatorSettings
@@ -83,7 +83,7 @@ def run(
             storage_port=usable_port(storage_port, "--storage-port"),
             coordinator_port=usable_port(coordinator_port, "--coordinator-port"),
             metrics_port=(
-                usable_or_free_port(METRICS_PORT)
+                None
                 if metrics_port is None
                 else usable_port(metrics_port, "--metrics-port")
             ),
@@ -166,16 +166,31 @@ class _Up:
         await self._family.wait_until_ready(
             gateway, lambda: answers_metadata(self._plan.kafka_address), _READY_DEADLINE
         )
+        async with self._serving_pages() as address:
+            greet(self._plan, redis, self._folder, address, console)
+            raise await self._family.first_to_end()
+
+    @contextlib.asynccontextmanager
+    async def _serving_pages(self) -> AsyncIterator[str]:
+        """Serve what `top`, `trace` and Prometheus read; yields where."""
         pages = {METRICS_PATH: together(self._metrics_addresses)}
         if self._plan.traces:
             pages[TRACES_PATH] = self._ring.page
-        try:
-            async with serving_pages(self._plan.metrics_address, pages):
-                greet(self._plan, redis, self._folder, console)
-                raise await self._family.first_to_end()
-        except ListenError as error:
-            # Somebody was quicker: it was free when this began.
-            raise Failure(str(error), "Choose another port with --metrics-port.") from None
+        port = self._plan.metrics_port
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                serving = serving_pages(
+                    f"{HOST}:{METRICS_PORT if port is None else port}", pages
+                )
+                address = await stack.enter_async_context(serving)
+            except ListenError as error:
+                if port is not None:
+                    advice = "Choose another port with --metrics-port."
+                    raise Failure(str(error), advice) from None
+                # Most often another `up` has it, and nobody needs it to be that one.
+                serving = serving_pages(f"{HOST}:0", pages)
+                address = await stack.enter_async_context(serving)
+            yield address
 
     async def _start_redis(self) -> embedded_redis.EmbeddedRedis | None:
         if self._folder is None:

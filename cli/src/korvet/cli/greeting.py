@@ -19,6 +19,7 @@ def greet(
     plan: Plan,
     redis: embedded_redis.EmbeddedRedis | None,
     folder: DataFolder | None,
+    metrics_address: str,
     console: Console,
 ) -> None:
     korvet = _command_name()
@@ -40,9 +41,9 @@ def greet(
             trial.append(f"{cli} -p {redis.port} XRANGE korvet:stream:orders:0 - +")
     else:
         lines.append(f"  Redis   {_without_password(plan.redis_url or '')}")
-    lines.append(f"  Metrics http://{plan.metrics_address}/metrics")
-    usual = plan.metrics_address == DEFAULT_METRICS
-    metrics = "" if usual else f" --metrics {plan.metrics_address}"
+    lines.append(f"  Metrics http://{metrics_address}/metrics")
+    usual = metrics_address == DEFAULT_METRICS
+    metrics = "" if usual else f" --metrics {metrics_address}"
     trial.append(f"{korvet} top{metrics}")
     if plan.traces:
         trial.append(f"{korvet} trace{metrics}")

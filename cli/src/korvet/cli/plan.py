@@ -15,7 +15,8 @@ class Plan:
     kafka_port: int
     storage_port: int
     coordinator_port: int
-    metrics_port: int
+    # None: the usual one, or a free one where that is taken.
+    metrics_port: int | None
     redis_url: str | None
     settings: ServerSettings
     verbose: bool
@@ -34,10 +35,6 @@ class Plan:
     def coordinator_address(self) -> str:
         return f"{HOST}:{self.coordinator_port}"
 
-    @property
-    def metrics_address(self) -> str:
-        return f"{HOST}:{self.metrics_port}"
-
 
 def usable_port(port: int, option: str) -> int:
     """The port, or a free one for 0; a taken one is better found now than by a service."""
@@ -54,11 +51,3 @@ def usable_port(port: int, option: str) -> int:
             f"Cannot listen on {HOST}:{port}: {(error.strerror or str(error)).lower()}.",
             f"Stop what uses that port, or choose another one with {option}.",
         ) from error
-
-
-def usable_or_free_port(port: int) -> int:
-    """The port, or a free one if it is taken: for what nobody needs at a known place."""
-    try:
-        return usable_port(port, "")
-    except Failure:
-        return usable_port(0, "")

@@ -6,9 +6,11 @@ taken from the pool.
 """
 
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Any, Final
 
 from korvet.redis.command_spans import CommandSpans, end_command
+from korvet.redis.lane_metrics import POOL_WAITS
 from korvet.runtime import tracing
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.backoff import NoBackoff
@@ -22,7 +24,7 @@ _CONNECTIONS: Final = 16
 
 def connect(url: str) -> "Redis":
     """A client that decodes replies to text. It connects when it is first used."""
-    pool = BlockingConnectionPool.from_url(
+    pool = _Pool.from_url(
         url,
         max_connections=_CONNECTIONS,
         timeout=_ANSWER_SECONDS,
@@ -39,6 +41,20 @@ def connect(url: str) -> "Redis":
         encoding_errors="replace",
     )
     return _TracedRedis.from_pool(pool) if tracing.is_on() else Redis.from_pool(pool)
+
+
+class _Pool(BlockingConnectionPool):
+    """Measures how long those wait who find no connection free."""
+
+    async def get_connection(self, *args: Any, **options: Any) -> Any:
+        get: Callable[..., Awaitable[Any]] = super().get_connection
+        if self.can_get_connection():
+            return await get(*args, **options)
+        since = perf_counter()
+        try:
+            return await get(*args, **options)
+        finally:
+            POOL_WAITS.observe(perf_counter() - since)
 
 
 class _TracedRedis(Redis):

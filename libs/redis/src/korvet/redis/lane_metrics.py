@@ -1,4 +1,4 @@
-"""What lanes measure: each command's time at Redis, round trips, and waits for room."""
+"""What is measured of Redis: commands, round trips, and waits for a connection."""
 
 import re
 from collections.abc import Sequence
@@ -28,10 +28,13 @@ _round_trips: Final = metrics.counter(
 _waits: Final = metrics.histogram(
     "db.client.connection.wait_time",
     unit="s",
-    description="How long those waited who found too much under way to Redis. Who did not"
-    " have to wait is not counted.",
+    description="How long those waited who found too much under way on a lane, or no free"
+    " connection in the pool. Who did not have to wait is not counted.",
     attributes=(_POOL,),
 )
+
+
+POOL_WAITS: Final = _waits.of("pool")
 
 
 class LaneMetrics:

@@ -5,10 +5,14 @@ what was found is forgotten rather than told when it is no longer true.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from korvet.runtime.logs import LimitedLog
 from korvet.runtime.metrics import REGISTRY
+
+_failures: Final = LimitedLog(logging.getLogger(__name__), lines=1, seconds=60)
 
 INTERVAL_SECONDS: Final = 5.0
 # However slow it is, what is asked for takes no more than this share of the time.
@@ -21,7 +25,7 @@ class Sampler:
     def __init__(
         self, sample: Callable[[], Awaitable[None]], forget: Callable[[], None]
     ) -> None:
-        """`sample` handles what may go wrong; `forget` drops what it has found."""
+        """`forget` drops what `sample` has found, also where that fails."""
         self._sample = sample
         self._forget = forget
         self._loop = asyncio.get_running_loop()
@@ -37,7 +41,11 @@ class Sampler:
                     self._wanted.clear()
                     self._forget()
                     continue
-                await self._sample()
+                try:
+                    await self._sample()
+                except Exception as error:  # noqa: BLE001 - metrics must not end a service
+                    _failures.warning("what metrics tell could not be asked for: %r", error)
+                    self._forget()
                 took = self._loop.time() - started
                 await asyncio.sleep(max(INTERVAL_SECONDS, took / _SHARE))
 

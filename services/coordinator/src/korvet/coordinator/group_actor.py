@@ -32,7 +32,7 @@ from korvet.runtime.waiting import begin_wait
 
 log = logging.getLogger(__name__)
 
-_rebalances: Final = metrics.counter(
+REBALANCES: Final = metrics.counter(
     "korvet.group.rebalances",
     unit="{rebalance}",
     description="Generations that groups have begun, that of a group that has lost its last"
@@ -251,7 +251,7 @@ class GroupActor:
             self.close(error)
             raise
         if group.generation != generation:
-            _rebalances.of(group.group_id).value += 1
+            REBALANCES.of(group.group_id).value += 1
         # It may have lost its lease meanwhile, and everybody may have been told so.
         self._check_open()
 

@@ -7,12 +7,15 @@ somebody reads metrics.
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+import hiredis
+
 from korvet.coordinator.committed_offsets import Commit, CommittedOffsets, TopicPartition
 from korvet.coordinator.group import State
+from korvet.coordinator.group_actor import REBALANCES
 from korvet.coordinator.group_codec import StoredGroup
 from korvet.coordinator.group_store import GroupStore
 from korvet.coordinator.refusals import REDIS_IS_AWAY
@@ -28,6 +31,8 @@ log = logging.getLogger(__name__)
 LAGS_SHOWN: Final = 1000
 _POSITIONS_A_CALL: Final = 500
 
+_GROUP: Final = "messaging.consumer.group.name"
+
 _lag: Final = metrics.gauge(
     "korvet.group.lag",
     unit="{record}",
@@ -35,7 +40,7 @@ _lag: Final = metrics.gauge(
     " transactions included. Of more positions than there is room for, the first by group,"
     " topic and partition.",
     attributes=(
-        "messaging.consumer.group.name",
+        _GROUP,
         "messaging.destination.name",
         "messaging.destination.partition.id",
     ),
@@ -62,7 +67,9 @@ _members: Final = metrics.gauge(
 class _Position(NamedTuple):
     group_id: str
     place: TopicPartition
-    commit: Commit
+    offset: int
+    # Empty where it is not known which topic of the name it was for.
+    topic_id: bytes
 
 
 class GroupLag:
@@ -80,7 +87,9 @@ class GroupLag:
 
     async def sample(self) -> None:
         try:
-            groups = await self._owned()
+            names = await self._store.names()
+            _forget_but(names)
+            groups = await self._owned(names)
             states = Counter(stored.group.state for stored in groups)
             _groups.set_all({(state,): states[state] for state in State})
             _members.of().value = sum(len(stored.group.members) for stored in groups)
@@ -95,11 +104,11 @@ class GroupLag:
         for gauge in (_lag, _uncounted, _groups, _members):
             gauge.set_all({})
 
-    async def _owned(self) -> list[StoredGroup]:
+    async def _owned(self, names: Sequence[str]) -> list[StoredGroup]:
         ours = self._registration.incarnation
         return [
             stored
-            async for _, stored in self._store.load_each(await self._store.names())
+            async for _, stored in self._store.load_each(names)
             if isinstance(stored, StoredGroup) and ours and stored.owner.incarnation == ours
         ]
 
@@ -108,13 +117,13 @@ class GroupLag:
         for group_id in group_ids:
             try:
                 commits = await self._offsets.fetch_all(group_id)
-            except ValueError:
+                found += [
+                    _position(group_id, place, each.commit)
+                    for place, each in sorted(commits.items())
+                ]
+            except (ValueError, hiredis.ReplyError):
                 # What one group committed cannot be read, which the upkeep tells.
                 continue
-            found += (
-                _Position(group_id, place, commits[place].commit)
-                for place in sorted(commits)
-            )
         return found
 
     async def _lags(self, positions: Sequence[_Position]) -> dict[tuple[str, ...], float]:
@@ -123,7 +132,7 @@ class GroupLag:
         while some := list(islice(waiting, _POSITIONS_A_CALL)):
             request = pb.CountRecordsRequest(positions=map(_asked, some))
             answer = await self._storage.count_records(request)
-            for (group_id, (topic, partition), _), count in zip(
+            for (group_id, (topic, partition), *_), count in zip(
                 some, answer.counts, strict=True
             ):
                 # A commit for a topic that is no more has no lag.
@@ -132,11 +141,23 @@ class GroupLag:
         return lags
 
 
-def _asked(position: _Position) -> pb.CountRecordsRequest.Position:
-    _, (topic, partition), commit = position
+def _forget_but(names: Collection[str]) -> None:
+    """Groups that are no more make room for others."""
+    known = {metrics.OTHER, *names}
+    for (group_id,), _ in REBALANCES.series():
+        if group_id not in known:
+            REBALANCES.forget(_GROUP, group_id)
+
+
+def _position(group_id: str, place: TopicPartition, commit: Commit) -> _Position:
     topic_id = parse_topic_id(commit.topic_id) if commit.topic_id else b""
+    return _Position(group_id, place, commit.offset, topic_id)
+
+
+def _asked(position: _Position) -> pb.CountRecordsRequest.Position:
+    topic, partition = position.place
     return pb.CountRecordsRequest.Position(
-        topic=pb.TopicRef(name=topic, id=topic_id),
+        topic=pb.TopicRef(name=topic, id=position.topic_id),
         partition=partition,
-        offset=commit.offset,
+        offset=position.offset,
     )

@@ -13,6 +13,7 @@ from korvet.kafka.errors import KafkaError
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.redis.failures import InvalidRequestError
 from korvet.redis.keys import Keys
+from korvet.storage import log_metrics
 from korvet.storage.questions import answered_for
 from korvet.storage.queue_holdings import Holdings, SettledEntry
 from korvet.storage.read_calls import fill_record
@@ -157,6 +158,8 @@ class Consumption:
         for partition, record, count in self._holdings.deliver(_ANSWER_BYTES):
             delivery = response.deliveries.add(partition=partition, delivery_count=count)
             fill_record(delivery.record, record)
+        if count := len(response.deliveries):
+            log_metrics.delivered(self._topic.name, count, response.ByteSize())
         return response
 
     async def write_settled(self, write: Write) -> None:

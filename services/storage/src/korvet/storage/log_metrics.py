@@ -41,15 +41,15 @@ READ_DURATION: Final = metrics.histogram(
 _read_records: Final = metrics.counter(
     "korvet.topic.read.records",
     unit="{record}",
-    description="Records that readers were answered with. A batch that is read from its"
-    " middle counts as a whole.",
+    description="Records that readers were answered with, and work queues have delivered. A"
+    " batch that is read from its middle counts as a whole.",
     attributes=(TOPIC,),
     limit=metrics.NAMES_SHOWN,
 )
 _read_bytes: Final = metrics.counter(
     "korvet.topic.read.bytes",
     unit="By",
-    description="Bytes that readers were answered with, as the log counts them.",
+    description="Bytes of these records, as the log counts them; of work queues, as sent.",
     attributes=(TOPIC,),
     limit=metrics.NAMES_SHOWN,
 )
@@ -73,6 +73,12 @@ def read(targets: Iterable[ReadTarget], results: Iterable[ReadResult]) -> None:
         if result.record_count:
             _read_records.of(target.topic.name).value += result.record_count
             _read_bytes.of(target.topic.name).value += result.size
+
+
+def delivered(topic: str, record_count: int, size: int) -> None:
+    """Note what a consumer of a work queue is given."""
+    _read_records.of(topic).value += record_count
+    _read_bytes.of(topic).value += size
 
 
 def topics_changed(changes: Iterable[Change] | None) -> None:

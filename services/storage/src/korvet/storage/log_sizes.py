@@ -5,6 +5,7 @@ so it must not be added up over them.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -92,7 +93,7 @@ class LogSizes:
                 for state in await self._states(topic):
                     for values, each in zip(sums, _SUMS, strict=True):
                         values[topic.name,] += each.of(state)
-        except (NotSent, ConnectionLost, hiredis.ReplyError) as error:
+        except (NotSent, ConnectionLost) as error:
             log.debug("the sizes of topics are not known now: %s", error)
             self.forget()
             return
@@ -113,8 +114,12 @@ class LogSizes:
                 )
                 for index in range(first, min(first + _AT_ONCE, topic.partitions))
             ]
-            states += [
-                parse_state(values, topic.id_text, topic.config.encoding)
-                for values in await asyncio.gather(*asked)
-            ]
+            for values in await asyncio.gather(*asked, return_exceptions=True):
+                # What somebody has put into one partition's key hides no other one.
+                if isinstance(values, hiredis.ReplyError):
+                    continue
+                if isinstance(values, BaseException):
+                    raise values
+                with contextlib.suppress(ValueError):
+                    states.append(parse_state(values, topic.id_text, topic.config.encoding))
         return [state for state in states if state is not None]
