@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from korvet.cli import consume, groups, produce, topics, transactions, up
+from korvet.cli import consume, groups, lake, produce, topics, transactions, up
 from korvet.cli.failure import Failure
 from korvet.cli.terminal import console, print_failure
 
@@ -42,6 +42,7 @@ app.command()(up.up)
 app.add_typer(topics.app)
 app.add_typer(groups.app)
 app.add_typer(transactions.app)
+app.add_typer(lake.app)
 app.command()(produce.produce)
 app.command()(consume.consume)
 

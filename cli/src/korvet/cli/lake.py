@@ -1,0 +1,19 @@
+"""`korvet lake`: archive topics into a lake, and what can be done with them there.
+
+Each command is a module of its own, `lake_<command>`, and imports Spark only when it runs.
+"""
+
+import typer
+
+from korvet.cli.lake_options import check_installed
+
+app = typer.Typer(
+    name="lake",
+    help="Archive topics into a lake of Delta tables, and use them there (needs Spark).",
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _check() -> None:
+    check_installed()
