@@ -13,7 +13,7 @@ from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
 CALL_DEADLINE: Final = 30.0
 
 _MAX_MESSAGE_BYTES: Final = 256 * 1024 * 1024
-_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
+CHANNEL_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
     ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
     ("grpc.keepalive_time_ms", 20_000),
@@ -39,7 +39,7 @@ class Connection:
     def __init__(self, address: str) -> None:
         self.address = address
         self._channels = [
-            grpc.aio.insecure_channel(each, options=_OPTIONS)
+            grpc.aio.insecure_channel(each, options=CHANNEL_OPTIONS)
             for each in map(str.strip, address.split(","))
             if each
         ]
