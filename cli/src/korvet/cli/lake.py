@@ -5,6 +5,7 @@ Each command is a module of its own, `lake_<command>`, and imports Spark only wh
 
 import typer
 
+from korvet.cli import lake_archive, lake_replay
 from korvet.cli.lake_options import check_installed
 
 app = typer.Typer(
@@ -17,3 +18,7 @@ app = typer.Typer(
 @app.callback()
 def _check() -> None:
     check_installed()
+
+
+app.command()(lake_archive.archive)
+app.command()(lake_replay.replay)

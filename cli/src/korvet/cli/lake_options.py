@@ -32,6 +32,34 @@ MasterOption = Annotated[
     ),
 ]
 LOCAL_MASTER = "local[*]"
+TopicsOption = Annotated[
+    str,
+    typer.Option(
+        "--topics",
+        metavar="NAMES",
+        help="Topics, separated by commas; what is no name is a regular expression for"
+        " whole names, as in 'audit-.*'.",
+        show_default=False,
+    ),
+]
+TlsOption = Annotated[
+    bool, typer.Option("--tls", help="Storage speaks TLS, with a certificate to check.")
+]
+TlsCaOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tls-ca",
+        metavar="FILE",
+        help="The authority that has signed it, as PEM; else those of the system.",
+    ),
+]
+TlsCertificateOption = Annotated[
+    str | None,
+    typer.Option("--tls-cert", metavar="FILE", help="Who asks, for mutual TLS, as PEM."),
+]
+TlsKeyOption = Annotated[
+    str | None, typer.Option("--tls-key", metavar="FILE", help="The key that goes with it.")
+]
 
 
 def check_installed() -> None:

@@ -63,6 +63,8 @@ class KorvetReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
+        if options.splits is not None:
+            return [Split(each) for each in options.splits] or [Split([])]
         with StorageLink(options.endpoint) as link:
             parts: list[Range] = []
             for topic in selected_topics(link, options):

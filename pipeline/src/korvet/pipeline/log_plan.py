@@ -6,8 +6,7 @@ from typing import NamedTuple
 from korvet.pipeline.failure import LakeError
 from korvet.pipeline.planning import Range, first_records, group, shares, split
 from korvet.pipeline.source_options import EARLIEST, LATEST, Bound, SourceOptions
-from korvet.pipeline.storage_link import StorageLink, TopicGoneError, TopicInfo
-from korvet.pipeline.table import topic_id_text
+from korvet.pipeline.storage_link import StorageLink, TopicInfo
 
 
 class Gap(NamedTuple):
@@ -36,9 +35,6 @@ def selected_topics(link: StorageLink, options: SourceOptions) -> list[TopicInfo
             raise LakeError(
                 f"There is no topic {name}.", "`korvet topics list` shows those there are."
             )
-        wanted = options.topic_ids.get(name)
-        if wanted is not None and wanted != topic_id_text(topic.id):
-            raise TopicGoneError(name)
     return [topic for _, topic in found if topic]
 
 

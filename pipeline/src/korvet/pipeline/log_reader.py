@@ -7,6 +7,7 @@ is an error, never less.
 import contextlib
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import grpc
@@ -17,6 +18,7 @@ from korvet.pipeline.planning import Range
 from korvet.pipeline.storage_link import DEADLINE, Endpoint, StorageLink, TopicGoneError
 from korvet.pipeline.table import topic_id_text
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
+from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +33,10 @@ _GONE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID
 def read_range(endpoint: Endpoint, part: Range) -> Iterator["pa.RecordBatch"]:
     with StorageLink(endpoint) as link:
         yield from _Reading(link, endpoint, part).batches()
+
+
+def _read(request: pb.ReadRequest, stub: pb_grpc.StorageServiceStub) -> pb.ReadResponse:
+    return stub.Read(request, timeout=DEADLINE)
 
 
 class _Reading:
@@ -81,10 +87,7 @@ class _Reading:
                 with contextlib.suppress(grpc.RpcError):
                     response = following.result()
             if response is None:
-                request = self._request(position)
-                response = self._link.ask(
-                    lambda stub, request=request: stub.Read(request, timeout=DEADLINE)
-                )
+                response = self._link.ask(partial(_read, self._request(position)))
             following = None
             (data,) = response.partitions
             if not data.error_code and data.next_offset > position:

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from korvet.client import DEFAULT_ADDRESS
 from korvet.pipeline.failure import LakeError
+from korvet.pipeline.planning import Range
 from korvet.pipeline.storage_link import PATIENCE, Endpoint
 
 EARLIEST: Final = -2
@@ -22,10 +23,10 @@ DEFAULT_RECORDS_PER_SPLIT: Final = 250_000
 _NAMES: Final = (
     "endpoint", "topics", "topicPattern", "startingOffsets", "endingOffsets",
     "startingTimestamp", "endingTimestamp", "recordsPerTrigger", "recordsPerSplit",
-    "failOnDataLoss", "topicIds", "tls", "tlsCa", "tlsCertificate", "tlsKey", "patience",
+    "failOnDataLoss", "tls", "tlsCa", "tlsCertificate", "tlsKey", "patience",
 )  # fmt: skip
-# What Spark adds by itself.
-_SPARKS: Final = ("path",)
+# What Spark adds by itself, and our own jobs, which have planned already.
+_INTERNAL: Final = ("path", "splits")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,8 @@ class SourceOptions:
     records_per_trigger: int | None
     records_per_split: int
     fail_on_data_loss: bool
-    # Topics that must be these very ones, not others under their names.
-    topic_ids: Mapping[str, str]
+    # What each task is to read, where that is planned already.
+    splits: list[list[Range]] | None = None
 
     def selects(self, topic: str) -> bool:
         if self.pattern is not None:
@@ -79,8 +80,14 @@ def endpoint_options(endpoint: Endpoint) -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
 
+def splits_option(splits: Sequence[Sequence[Range]]) -> str:
+    return json.dumps(
+        [[part._replace(topic_id=part.topic_id.hex()) for part in each] for each in splits]  # type: ignore[arg-type]
+    )
+
+
 def parse_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:
-    known = {name.lower() for name in (*_NAMES, *_SPARKS)}
+    known = {name.lower() for name in (*_NAMES, *_INTERNAL)}
     for name in options:
         if name.lower() not in known:
             raise LakeError(f"The korvet source has no option {name}.", _all_names())
@@ -107,8 +114,17 @@ def parse_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptio
         records_per_trigger=_number(options, "recordsPerTrigger"),
         records_per_split=_number(options, "recordsPerSplit") or DEFAULT_RECORDS_PER_SPLIT,
         fail_on_data_loss=_flag(options, "failOnDataLoss", default=True),
-        topic_ids=_object(options.get("topicIds", "{}"), "topicIds"),
+        splits=_splits(options.get("splits")),
     )
+
+
+def _splits(text: str | None) -> list[list[Range]] | None:
+    if text is None:
+        return None
+    return [
+        [Range(topic, bytes.fromhex(topic_id), *rest) for topic, topic_id, *rest in each]
+        for each in json.loads(text)
+    ]
 
 
 def check_pattern(pattern: str) -> None:

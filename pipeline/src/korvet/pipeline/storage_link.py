@@ -185,6 +185,14 @@ class StorageLink:
             counts += self._count(topic.name, request)
         return counts
 
+    def mean_record_bytes(self, topic: TopicInfo) -> int:
+        """What a record of the topic takes on average, as it is stored."""
+        selection = pb.DescribeLogsRequest.Selection(topic=pb.TopicRef(id=topic.id))
+        request = pb.DescribeLogsRequest(topics=[selection])
+        found = self.ask(lambda stub: stub.DescribeLogs(request, timeout=DEADLINE))
+        records = sum(log.record_count for log in found.logs)
+        return sum(log.size_bytes for log in found.logs) // max(1, records)
+
     def _find(
         self, name: str, request: pb.FindOffsetsRequest
     ) -> list["pb.FindOffsetsResponse.Found"]:

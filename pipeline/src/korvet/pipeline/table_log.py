@@ -1,0 +1,74 @@
+"""Reads a table's Delta log, as Delta's protocol lays it out: a JSON file for each commit.
+
+Only what Spark's own API does not tell without a job of its own: who committed last, and
+what it said with it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from korvet.pipeline.archive_state import APPLICATION, ArchiveState, parse_metadata
+from korvet.pipeline.failure import LakeError
+from korvet.pipeline.lake import Lake
+
+_COMMIT: Final = re.compile(r"(\d{20})\.json")
+
+
+class Commit(NamedTuple):
+    """A commit of the archive, and what Delta counted in it."""
+
+    state: ArchiveState
+    records: int
+    bytes: int
+
+
+def last_commit(lake: Lake, topic: str) -> Commit | None:
+    """The archive's last commit; None where there is none, or Delta has forgotten it."""
+    for actions in _newest_first(lake, topic):
+        info = actions.get("commitInfo", {})
+        state = parse_metadata(topic, info.get("userMetadata"))
+        if state is None:
+            continue
+        written = actions.get("txn", {})
+        if written.get("appId") != APPLICATION or written.get("version") != state.batch:
+            raise _damaged(lake, topic, "a commit is not what it says")
+        metrics = info.get("operationMetrics", {})
+        return Commit(
+            state,
+            int(metrics.get("numOutputRows", 0)),
+            int(metrics.get("numOutputBytes", 0)),
+        )
+    return None
+
+
+def is_complete(lake: Lake, topic: str) -> bool:
+    """Whether the log still has its first commit, so that nothing of it was forgotten."""
+    return 0 in _versions(lake, topic)
+
+
+def _versions(lake: Lake, topic: str) -> list[int]:
+    folder = f"{lake.table_path(topic)}/_delta_log"
+    found = [_COMMIT.fullmatch(name) for name in lake.names(folder)]
+    return sorted((int(each[1]) for each in found if each), reverse=True)
+
+
+def _newest_first(lake: Lake, topic: str) -> Iterator[dict[str, Any]]:
+    for version in _versions(lake, topic):
+        path = f"{lake.table_path(topic)}/_delta_log/{version:020}.json"
+        actions: dict[str, Any] = {}
+        try:
+            for line in lake.read(path).splitlines():
+                actions |= json.loads(line)
+        except (ValueError, TypeError):
+            raise _damaged(lake, topic, f"{path} is not a commit") from None
+        yield actions
+
+
+def _damaged(lake: Lake, topic: str, why: str) -> LakeError:
+    return LakeError(
+        f"The table of {topic} in {lake.folder} is damaged: {why}.",
+        "Nothing was changed. Restore its _delta_log from a copy, or move the table away to"
+        " archive the topic anew.",
+    )
