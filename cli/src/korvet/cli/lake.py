@@ -5,7 +5,7 @@ Each command is a module of its own, `lake_<command>`, and imports Spark only wh
 
 import typer
 
-from korvet.cli import lake_archive, lake_replay
+from korvet.cli import lake_archive, lake_replay, lake_verify
 from korvet.cli.lake_options import check_installed
 
 app = typer.Typer(
@@ -21,4 +21,5 @@ def _check() -> None:
 
 
 app.command()(lake_archive.archive)
+app.command()(lake_verify.verify)
 app.command()(lake_replay.replay)

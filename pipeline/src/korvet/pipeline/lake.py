@@ -65,14 +65,17 @@ class Lake:
     def table_path(self, topic: str) -> str:
         return table.table_path(self.folder, topic)
 
-    def table(self, topic: str) -> DataFrame:
+    def table(self, topic: str, version: int | None = None) -> DataFrame:
         """A topic's records; a LakeError where there is no table, or it is not ours."""
         if not self.has_table(topic):
             raise LakeError(
                 f"There is no topic {topic} in the lake {self.folder}.",
                 f"It has {', '.join(self.topics()) or 'none yet'}.",
             )
-        records = self.spark.read.format("delta").load(self.table_path(topic))
+        reader = self.spark.read.format("delta")
+        if version is not None:
+            reader = reader.option("versionAsOf", version)
+        records = reader.load(self.table_path(topic))
         self.check_schema(topic, records)
         return records
 

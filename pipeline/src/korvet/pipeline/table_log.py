@@ -19,6 +19,7 @@ _COMMIT: Final = re.compile(r"(\d{20})\.json")
 class Commit(NamedTuple):
     """A commit of the archive, and what Delta counted in it."""
 
+    version: int
     state: ArchiveState
     records: int
     bytes: int
@@ -26,7 +27,7 @@ class Commit(NamedTuple):
 
 def last_commit(lake: Lake, topic: str) -> Commit | None:
     """The archive's last commit; None where there is none, or Delta has forgotten it."""
-    for actions in _newest_first(lake, topic):
+    for version, actions in _newest_first(lake, topic):
         info = actions.get("commitInfo", {})
         state = parse_metadata(topic, info.get("userMetadata"))
         if state is None:
@@ -36,6 +37,7 @@ def last_commit(lake: Lake, topic: str) -> Commit | None:
             raise _damaged(lake, topic, "a commit is not what it says")
         metrics = info.get("operationMetrics", {})
         return Commit(
+            version,
             state,
             int(metrics.get("numOutputRows", 0)),
             int(metrics.get("numOutputBytes", 0)),
@@ -54,7 +56,7 @@ def _versions(lake: Lake, topic: str) -> list[int]:
     return sorted((int(each[1]) for each in found if each), reverse=True)
 
 
-def _newest_first(lake: Lake, topic: str) -> Iterator[dict[str, Any]]:
+def _newest_first(lake: Lake, topic: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for version in _versions(lake, topic):
         path = f"{lake.table_path(topic)}/_delta_log/{version:020}.json"
         actions: dict[str, Any] = {}
@@ -63,7 +65,7 @@ def _newest_first(lake: Lake, topic: str) -> Iterator[dict[str, Any]]:
                 actions |= json.loads(line)
         except (ValueError, TypeError):
             raise _damaged(lake, topic, f"{path} is not a commit") from None
-        yield actions
+        yield version, actions
 
 
 def _damaged(lake: Lake, topic: str, why: str) -> LakeError:
