@@ -5,7 +5,7 @@ from typing import Final
 
 # The last line of the traceback of a Python worker, and what Java's causes begin with.
 _PYTHON: Final = re.compile(r"^\s*([\w.]*(?:Error|Exception)): (.+)$", re.MULTILINE)
-_CAUSE: Final = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
+_CAUSE: Final = re.compile(r"^(?:Caused by)?: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
 _OURS: Final = ("korvet.", "LakeError", "KorvetError", "TopicGoneError")
 
 

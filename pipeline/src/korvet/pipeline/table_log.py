@@ -56,16 +56,27 @@ def _versions(lake: Lake, topic: str) -> list[int]:
     return sorted((int(each[1]) for each in found if each), reverse=True)
 
 
-def _newest_first(lake: Lake, topic: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _newest_first(
+    lake: Lake, topic: str
+) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
     for version in _versions(lake, topic):
         path = f"{lake.table_path(topic)}/_delta_log/{version:020}.json"
-        actions: dict[str, Any] = {}
-        try:
-            for line in lake.read(path).splitlines():
-                actions |= json.loads(line)
-        except (ValueError, TypeError):
-            raise _damaged(lake, topic, f"{path} is not a commit") from None
+        actions = _actions(lake.read(path))
+        if actions is None:
+            raise _damaged(lake, topic, f"{path} is not a commit")
         yield version, actions
+
+
+def _actions(commit: str) -> dict[str, dict[str, Any]] | None:
+    """By kind; of several of one kind, none of which matter here, the last."""
+    actions: dict[str, dict[str, Any]] = {}
+    try:
+        for line in commit.splitlines():
+            actions |= json.loads(line)
+    except (ValueError, TypeError):
+        return None
+    is_right = all(isinstance(each, dict) for each in actions.values())
+    return actions if actions and is_right else None
 
 
 def _damaged(lake: Lake, topic: str, why: str) -> LakeError:

@@ -113,11 +113,6 @@ class TopicArchive:
 
         It forgets after weeks in which only others have written.
         """
-        spark = self._lake.spark
-        path = self._lake.table_path(self._topic)
-        log = spark._jvm.org.apache.spark.sql.delta.DeltaLog  # type: ignore[union-attr]
-        transactions = log.forTable(spark._jsparkSession, path).update().transactions()
-        batch = int(transactions.get(APPLICATION).get())
         records = self._lake.table(self._topic)
         newest = records.orderBy(F.desc("ingestDate"), F.desc("timestamp")).first()
         assert newest is not None
@@ -128,10 +123,21 @@ class TopicArchive:
             .collect()
         )
         return ArchiveState(
-            batch=batch,
+            batch=self._last_batch(),
             topic_id=newest["topicId"],
             partitions={row[0]: Archived(row[1], row[2] + 1) for row in found},
         )
+
+    def _last_batch(self) -> int:
+        """The number that Delta keeps for an application, for longer than its commits."""
+        checkpoints = (
+            f"{self._lake.table_path(self._topic)}/_delta_log/*.checkpoint*.parquet"
+        )
+        kept = self._lake.spark.read.parquet(checkpoints).where(
+            F.col("txn.appId") == APPLICATION
+        )
+        row = kept.agg(F.max("txn.version")).first()
+        return int(row[0] or 0) if row else 0
 
     def _create(self) -> None:
         self._lake.spark.sql(
