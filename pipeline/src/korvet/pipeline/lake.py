@@ -3,12 +3,17 @@
 A folder with files in it and without the marker is somebody else's, and never written to.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
 from korvet.pipeline import table
 from korvet.pipeline.failure import LakeError
+
+
+class Content(NamedTuple):
+    files: int
+    size_bytes: int
 
 
 class Lake:
@@ -101,6 +106,11 @@ class Lake:
         return [
             each.getPath().getName() for each in self._files.listStatus(self._path(folder))
         ]
+
+    def summary(self, path: str) -> Content:
+        """How much is under a path, which may be a file."""
+        found = self._files.getContentSummary(self._path(path))
+        return Content(files=found.getFileCount(), size_bytes=found.getLength())
 
     def read(self, path: str) -> str:
         stream = self._files.open(self._path(path))
