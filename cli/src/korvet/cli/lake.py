@@ -5,7 +5,15 @@ Each command is a module of its own, `lake_<command>`, and imports Spark only wh
 
 import typer
 
-from korvet.cli import lake_archive, lake_replay, lake_verify
+from korvet.cli import (
+    lake_archive,
+    lake_compact,
+    lake_replay,
+    lake_report,
+    lake_sql,
+    lake_vacuum,
+    lake_verify,
+)
 from korvet.cli.lake_options import check_installed
 
 app = typer.Typer(
@@ -22,4 +30,8 @@ def _check() -> None:
 
 app.command()(lake_archive.archive)
 app.command()(lake_verify.verify)
+app.command()(lake_compact.compact)
+app.command()(lake_vacuum.vacuum)
 app.command()(lake_replay.replay)
+app.command()(lake_report.report)
+app.command()(lake_sql.sql)
