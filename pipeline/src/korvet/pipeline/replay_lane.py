@@ -5,6 +5,7 @@ of the target to itself; at a pace one task has them all, sorted by when they ar
 """
 
 import asyncio
+import logging
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
@@ -71,6 +72,9 @@ def lane(
     """For `mapInArrow`. `pace` is how much faster than originally; None is full speed."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        # What aiokafka logs, it also raises; and asyncio what nobody has asked it for.
+        for name in ("aiokafka", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         problem = advice = None
         work = _Lane(target, pace)
         try:

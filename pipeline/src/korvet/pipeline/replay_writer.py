@@ -170,12 +170,14 @@ class PartitionWriter:
 
         for run in _runs(records):
             batch = producer.create_batch()
+            append = batch.append
             for timestamp, key, value, headers in run:
-                fields = {"timestamp": timestamp, "key": key, "value": value}
-                if batch.append(**fields, headers=headers) is None:
+                # Spelt out: what is done here is done for each record.
+                if not append(timestamp=timestamp, key=key, value=value, headers=headers):
                     await hand_over(batch)
                     batch = producer.create_batch()
-                    batch.append(**fields, headers=headers)
+                    append = batch.append
+                    append(timestamp=timestamp, key=key, value=value, headers=headers)
             await hand_over(batch)
         delivered = await asyncio.gather(*deliveries)
         last: int = delivered[-1].offset
