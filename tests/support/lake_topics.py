@@ -190,3 +190,8 @@ def forget_commits(lake: Lake, topic: str) -> None:
         commit.unlink()
     jvm: Any = lake.spark._jvm
     jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def change(lake: Lake, topic: str, statement: str) -> None:
+    """Damage a table with SQL, behind the archive's back."""
+    lake.spark.sql(statement.format(f"delta.`{lake.table_path(topic)}`"))

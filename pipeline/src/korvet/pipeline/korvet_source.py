@@ -17,6 +17,12 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from korvet.pipeline import table
+from korvet.pipeline.failure import LakeError
+from korvet.pipeline.korvet_sink import (
+    KorvetStreamWriter,
+    KorvetWriter,
+    parse_sink_options,
+)
 from korvet.pipeline.log_plan import (
     counted,
     in_splits,
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class KorvetDataSource(DataSource):
-    """`spark.read.format("korvet")` and `readStream`."""
+    """`spark.read.format("korvet")`, `readStream`, `write` and `writeStream`."""
 
     @classmethod
     def name(cls) -> str:
@@ -48,6 +54,16 @@ class KorvetDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> "KorvetStreamReader":
         return KorvetStreamReader(parse_options(self.options, streaming=True))
+
+    def writer(self, schema: StructType, overwrite: bool) -> KorvetWriter:
+        if overwrite:
+            raise LakeError(
+                "A topic cannot be overwritten.", 'Write to it with mode("append").'
+            )
+        return KorvetWriter(parse_sink_options(self.options, schema))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> KorvetStreamWriter:
+        return KorvetStreamWriter(parse_sink_options(self.options, schema))
 
 
 @dataclass

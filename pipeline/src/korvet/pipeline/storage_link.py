@@ -51,12 +51,16 @@ class Endpoint:
     key: str | None = None
     patience: float = PATIENCE
 
-    def channel(self, address: str) -> grpc.Channel:
+    def credentials(self) -> grpc.ChannelCredentials | None:
         if not self.tls:
+            return None
+        files = (_content(path) for path in (self.ca, self.key, self.certificate))
+        return grpc.ssl_channel_credentials(*files)
+
+    def channel(self, address: str) -> grpc.Channel:
+        credentials = self.credentials()
+        if credentials is None:
             return grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
-        credentials = grpc.ssl_channel_credentials(
-            *(_content(path) for path in (self.ca, self.key, self.certificate))
-        )
         return grpc.secure_channel(address, credentials, options=CHANNEL_OPTIONS)
 
 

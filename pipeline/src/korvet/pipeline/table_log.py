@@ -6,7 +6,6 @@ what it said with it.
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from korvet.pipeline.archive_state import APPLICATION, ArchiveState, parse_metadata
@@ -19,7 +18,8 @@ _COMMIT: Final = re.compile(r"(\d{20})\.json")
 class Commit(NamedTuple):
     """A commit of the archive, and what Delta counted in it."""
 
-    version: int
+    # The table's newest version when this was its last commit, whoever wrote that one.
+    table_version: int
     state: ArchiveState
     records: int
     bytes: int
@@ -27,7 +27,9 @@ class Commit(NamedTuple):
 
 def last_commit(lake: Lake, topic: str) -> Commit | None:
     """The archive's last commit; None where there is none, or Delta has forgotten it."""
-    for version, actions in _newest_first(lake, topic):
+    versions = _versions(lake, topic)
+    for version in versions:
+        actions = _commit(lake, topic, version)
         info = actions.get("commitInfo", {})
         state = parse_metadata(topic, info.get("userMetadata"))
         if state is None:
@@ -37,7 +39,7 @@ def last_commit(lake: Lake, topic: str) -> Commit | None:
             raise _damaged(lake, topic, "a commit is not what it says")
         metrics = info.get("operationMetrics", {})
         return Commit(
-            version,
+            versions[0],
             state,
             int(metrics.get("numOutputRows", 0)),
             int(metrics.get("numOutputBytes", 0)),
@@ -51,20 +53,18 @@ def is_complete(lake: Lake, topic: str) -> bool:
 
 
 def _versions(lake: Lake, topic: str) -> list[int]:
+    """The newest first."""
     folder = f"{lake.table_path(topic)}/_delta_log"
     found = [_COMMIT.fullmatch(name) for name in lake.names(folder)]
     return sorted((int(each[1]) for each in found if each), reverse=True)
 
 
-def _newest_first(
-    lake: Lake, topic: str
-) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
-    for version in _versions(lake, topic):
-        path = f"{lake.table_path(topic)}/_delta_log/{version:020}.json"
-        actions = _actions(lake.read(path))
-        if actions is None:
-            raise _damaged(lake, topic, f"{path} is not a commit")
-        yield version, actions
+def _commit(lake: Lake, topic: str, version: int) -> dict[str, dict[str, Any]]:
+    path = f"{lake.table_path(topic)}/_delta_log/{version:020}.json"
+    actions = _actions(lake.read(path))
+    if actions is None:
+        raise _damaged(lake, topic, f"{path} is not a commit")
+    return actions
 
 
 def _actions(commit: str) -> dict[str, dict[str, Any]] | None:

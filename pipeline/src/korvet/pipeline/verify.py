@@ -85,8 +85,8 @@ def verify(
     records = lake.table(topic)
     commit = last_commit(lake, topic)
     if commit is not None:
-        # What an archive adds meanwhile is not looked at.
-        records = lake.table(topic, version=commit.version)
+        # What an archive adds meanwhile is not looked at; what others did to it before is.
+        records = lake.table(topic, version=commit.table_version)
     state = commit.state if commit is not None else ArchiveState()
     parts = _live_parts(link, topic, state)
     ranges = (

@@ -36,10 +36,12 @@ _Stub: TypeAlias = "pb_grpc.StorageServiceAsyncStub"
 class Connection:
     """To one storage, or to whichever of several can be reached: HOST:PORT,HOST:PORT."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(
+        self, address: str, credentials: grpc.ChannelCredentials | None = None
+    ) -> None:
         self.address = address
         self._channels = [
-            grpc.aio.insecure_channel(each, options=CHANNEL_OPTIONS)
+            _channel(each, credentials)
             for each in map(str.strip, address.split(","))
             if each
         ]
@@ -86,6 +88,12 @@ class Connection:
     async def close(self) -> None:
         for channel in self._channels:
             await channel.close()
+
+
+def _channel(address: str, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+    if credentials is None:
+        return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+    return grpc.aio.secure_channel(address, credentials, options=CHANNEL_OPTIONS)
 
 
 def heed_cancellation() -> None:
