@@ -45,6 +45,8 @@ MEMORY: Final = "driver-memory"
 KORVET: Final = "korvet"
 _SIZE: Final = 100
 _PARTITIONS: Final = 2
+# The round before the first has a tenth of the records.
+_WARM_UP: Final = 10
 _DEADLINE: Final = 600.0
 _MASTER: Final = "local[2]"
 
@@ -175,31 +177,40 @@ def archive(lake: Lake, storage: str, topic: str) -> None:
 
 
 def rounds(bench: Bench, plan: Plan) -> Iterator[Sample]:
-    """Archive and replay, by turns; the first round only warms up the JVM."""
+    """Archive and replay, by turns, after a round that only warms up the JVM."""
+    for format_ in FORMATS:
+        count = plan.records // _WARM_UP
+        list(one_round(bench, format_, bench.topic(format_, count), count, 0))
     sources = {format_: bench.topic(format_, plan.records) for format_ in FORMATS}
-    for number in range(-1, plan.rounds):
+    for number in range(plan.rounds):
         for format_, source in sources.items():
-            turns = [(KORVET, bench.archive), (KAFKA, bench.archive_with_kafka)]
-            lakes = {}
-            for system, archived in turns if number % 2 else reversed(turns):
-                began = time.perf_counter()
-                lakes[system] = archived(source)
-                rate = plan.records / (time.perf_counter() - began)
-                count = lakes[system].table(source).count()
-                result = {"rate": rate, "lost": plan.records - count}
-                yield Sample(number, f"{ARCHIVE}-{format_}", system, result)
-            plain = bench.produce(bench.topic(format_, 0), plan.records)
-            target = bench.topic(format_, 0)
-            began = time.perf_counter()
-            written = bench.replay(lakes[KORVET], source, target)
-            rate = written / (time.perf_counter() - began)
-            replayed = {
-                "rate": rate,
-                "plain_rate": plain,
-                "share": rate / plain,
-                "lost": plan.records - written,
-            }
-            yield Sample(number, f"{REPLAY}-{format_}", KORVET, replayed)
+            yield from one_round(bench, format_, source, plan.records, number)
+
+
+def one_round(
+    bench: Bench, format_: str, source: str, count: int, number: int
+) -> Iterator[Sample]:
+    turns = [(KORVET, bench.archive), (KAFKA, bench.archive_with_kafka)]
+    lakes = {}
+    for system, archived in turns if number % 2 else reversed(turns):
+        began = time.perf_counter()
+        lakes[system] = archived(source)
+        rate = count / (time.perf_counter() - began)
+        found = lakes[system].table(source).count()
+        result = {"rate": rate, "lost": count - found}
+        yield Sample(number, f"{ARCHIVE}-{format_}", system, result)
+    plain = bench.produce(bench.topic(format_, 0), count)
+    target = bench.topic(format_, 0)
+    began = time.perf_counter()
+    written = bench.replay(lakes[KORVET], source, target)
+    rate = written / (time.perf_counter() - began)
+    replayed = {
+        "rate": rate,
+        "plain_rate": plain,
+        "share": rate / plain,
+        "lost": count - written,
+    }
+    yield Sample(number, f"{REPLAY}-{format_}", KORVET, replayed)
 
 
 def memory(server: Server, bench: Bench, plan: Plan, folder: Path) -> Sample:
@@ -233,10 +244,9 @@ def measure(plan: Plan) -> dict[str, Any]:
         server = stack.enter_context(korvet_up(folder))
         with spark_session("bench", master=_MASTER) as spark:
             bench = Bench(server, spark, folder)
-            for sample in rounds(bench, plan):
+            for sample in rounds(bench, plan) if plan.rounds else ():
                 _say(sample)
-                if sample.round >= 0:
-                    samples.append(sample)
+                samples.append(sample)
         if plan.memory_records:
             samples.append(memory(server, bench, plan, folder))
             _say(samples[-1])
@@ -271,20 +281,21 @@ def korvet_up(folder: Path) -> Iterator[Server]:
 
 
 def _say(sample: Sample) -> None:
-    told = "warm-up" if sample.round < 0 else f"round {sample.round + 1}"
     values = ", ".join(
         f"{name} {value:,.2f}"
         for name, value in sample.result.items()
         if isinstance(value, int | float)
     )
-    print(f"{told:8} {sample.cell:16} {sample.system:8} {values}", flush=True)
+    print(
+        f"round {sample.round + 1}  {sample.cell:16} {sample.system:8} {values}", flush=True
+    )
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.lake", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="under three minutes")
     parser.add_argument("--check", action="store_true", help="exit 1 if a target is missed")
-    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--rounds", type=int, help="0: only the driver's memory")
     parser.add_argument("--no-memory", action="store_true", help="leave out the driver's")
     parser.add_argument("--out", type=Path, help="where the JSON goes")
     return parser.parse_args()
@@ -293,7 +304,7 @@ def _arguments() -> argparse.Namespace:
 def main() -> int:
     chosen = _arguments()
     plan = Plan(
-        rounds=chosen.rounds or (1 if chosen.quick else 3),
+        rounds=(1 if chosen.quick else 3) if chosen.rounds is None else chosen.rounds,
         records=300_000 if chosen.quick else 1_000_000,
         memory_records=0 if chosen.no_memory else 200_000 if chosen.quick else 1_000_000,
     )

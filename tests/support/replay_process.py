@@ -17,7 +17,7 @@ from tests.support.up_process import clean_environ
 
 PARTITIONS = 2
 _BATCH = 100
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [
         ("target", pa.int32()),
         ("topicId", pa.string()),
@@ -53,7 +53,7 @@ def batches(count: int) -> Iterator[pa.RecordBatch]:
             }
             for number in range(start, min(start + _BATCH, count))
         ]
-        yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
+        yield pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
 
 
 def start(bootstrap: str, topic: str, count: int) -> "subprocess.Popen[bytes]":
