@@ -84,7 +84,7 @@ run: setup ## start Korvet with an embedded Redis on 127.0.0.1:9092, until Ctrl-
 # ---------------------------------------------------------------- test
 
 .PHONY: test
-test: test-unit test-integration test-e2e ## all tests that need no container engine
+test: test-unit test-integration test-e2e test-lake ## all tests that need no container engine
 
 .PHONY: test-unit
 test-unit: setup-dev ## pure tests, in parallel
@@ -97,6 +97,11 @@ test-integration: setup-dev ## single services on real Redis servers
 .PHONY: test-e2e
 test-e2e: setup-dev ## all services as processes, real Kafka clients
 	$(PYTEST) $(PARALLEL) tests/e2e
+
+# One process, so that all share a Spark.
+.PHONY: test-lake
+test-lake: setup-dev ## the lake: a real Spark in local mode, against all services
+	$(PYTEST) tests/lake
 
 .PHONY: compat
 compat: setup-dev ## other clients' own test suites, at pinned versions (needs Go)

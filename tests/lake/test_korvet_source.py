@@ -202,3 +202,53 @@ def test_a_stream_reads_a_topic_that_was_made_again_from_its_start(
         (topic, 7),
         (f"{topic}-new", 3),
     ]
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["batch", "stream"])
+def test_what_is_written_is_what_was_read(
+    spark: SparkSession, korvet: KorvetCluster, topic: str, tmp_path: Path, streaming: bool
+) -> None:
+    copy = f"{topic}-copy"
+    create_topic(korvet.bootstrap, topic, partitions=2)
+    create_topic(korvet.bootstrap, copy, partitions=2)
+    fill(korvet.storage, topic, [*AWKWARD, *numbered(1200)], partition=1)
+    source = {"endpoint": korvet.storage, "topics": topic, "startingOffsets": "earliest"}
+    sink = {"endpoint": korvet.storage, "topic": copy}
+
+    if streaming:
+        rows = spark.readStream.format("korvet").options(**source).load()
+        query = (
+            rows.writeStream.format("korvet")
+            .options(**sink, checkpointLocation=str(tmp_path / "checkpoint"))
+            .start()
+        )
+        query.processAllAvailable()
+        query.stop()
+    else:
+        rows = spark.read.format("korvet").options(**source).load()
+        rows.write.format("korvet").options(**sink).mode("append").save()
+
+    def contents(name: str) -> list[Any]:
+        found = log(korvet.storage, name, partitions=2)
+        return [each for key, each in sorted(found.items()) if key[0] == 1]
+
+    assert contents(copy) == contents(topic)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "mode", "reason"),
+    [
+        ("value STRING, more INT", {"topic": "a"}, "append", "column more cannot be"),
+        ("value INT", {"topic": "a"}, "append", "column value is int"),
+        ("key STRING", {"topic": "a"}, "append", "no column value"),
+        ("value STRING", {}, "append", "Give the option topic"),
+        ("value STRING", {"topic": "a"}, "overwrite", "cannot be overwritten"),
+    ],
+)
+def test_what_cannot_be_written_is_told(
+    spark: SparkSession, columns: str, options: dict[str, str], mode: str, reason: str
+) -> None:
+    writer = spark.createDataFrame([], columns).write.format("korvet").options(**options)
+
+    with pytest.raises(PySparkException, match=reason):
+        writer.mode(mode).save()
