@@ -101,7 +101,7 @@ test-e2e: setup-dev ## all services as processes, real Kafka clients
 # One process, so that all share a Spark.
 .PHONY: test-lake
 test-lake: setup-dev ## the lake: a real Spark in local mode, against all services
-	$(PYTEST) tests/lake
+	$(PYTEST) -o timeout=300 tests/lake
 
 .PHONY: compat
 compat: setup-dev ## other clients' own test suites, at pinned versions (needs Go)

@@ -66,7 +66,7 @@ def archive(
     ] = OnGap.FAIL,
     records_per_commit: Annotated[
         int, typer.Option(min=1, help="At most so many records in one commit.")
-    ] = 4_000_000,
+    ] = 2_000_000,
     storage: StorageOption = None,
     bootstrap: BesideBootstrapOption = None,
     tls: TlsOption = False,

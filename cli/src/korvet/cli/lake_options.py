@@ -75,7 +75,11 @@ def check_installed() -> None:
 def lake_session(app: str, master: str) -> Iterator["SparkSession"]:
     """A Spark session for a command; a job's refusals become the command's."""
     check_installed()
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     from korvet.pipeline.failure import LakeError
+    from korvet.pipeline.spark_failure import reason
     from korvet.pipeline.spark_session import spark_session
 
     try:
@@ -83,3 +87,5 @@ def lake_session(app: str, master: str) -> Iterator["SparkSession"]:
             yield spark
     except LakeError as error:
         raise Failure(error.problem, error.advice) from None
+    except (PySparkException, Py4JError) as error:
+        raise Failure(f"Spark failed: {reason(error)}") from None

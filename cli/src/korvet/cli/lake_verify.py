@@ -116,11 +116,15 @@ def _difference(checked: "CheckedRange") -> str:
     where = f"partition {checked.partition}, offsets {checked.start} up to {checked.end}"
     live = checked.live
     if live is None:
-        return f"{where}: {checked.lake.records:,} records, the index has {checked.indexed:,}"
+        return (
+            f"{where}: {checked.lake.records:,} records, the index has {checked.indexed:,}"
+        )
     if live.records != checked.lake.records:
         return f"{where}: {checked.lake.records:,} records, the log has {live.records:,}"
     if checked.lake.records > checked.indexed:
-        return f"{where}: {checked.lake.records:,} records, the index has {checked.indexed:,}"
+        return (
+            f"{where}: {checked.lake.records:,} records, the index has {checked.indexed:,}"
+        )
     return f"{where}: {live.records:,} records in both, but not the same"
 
 

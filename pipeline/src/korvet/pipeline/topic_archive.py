@@ -35,7 +35,7 @@ _SPLIT_RECORDS: Final = 500_000
 class ArchiveSettings:
     endpoint: Endpoint
     # A commit has at most so many, so that a kill costs no more than reading those again.
-    records_per_commit: int = 4_000_000
+    records_per_commit: int = 2_000_000
     # Whether to go on behind what retention took, or to fail.
     skips_gaps: bool = False
     on_gap: Callable[[Gap], None] = lambda _: None
