@@ -3,6 +3,7 @@
 import asyncio
 import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from aiokafka.errors import ProducerFenced
@@ -27,6 +28,10 @@ def done(korvet: KorvetCluster, topic: str) -> int:
     return sum(each.records for each in progress(korvet.bootstrap, topic).values())
 
 
+def has_done(korvet: KorvetCluster, topic: str, count: int) -> bool:
+    return done(korvet, topic) >= count
+
+
 def check_each_once(korvet: KorvetCluster, topic: str, count: int) -> None:
     for partition in range(PARTITIONS):
         values = [int(each.value or b"") for each in read(korvet.storage, topic, partition)]
@@ -42,7 +47,7 @@ def test_a_task_that_is_killed_again_and_again_writes_each_record_once(
 
     for moment in moments:
         with replay_process.start(korvet.bootstrap, topic, COUNT) as process:
-            eventually_true(lambda at=moment: done(korvet, topic) >= at, within=60)
+            eventually_true(partial(has_done, korvet, topic, moment), within=60)
             process.kill()
     with replay_process.start(korvet.bootstrap, topic, COUNT) as process:
         assert process.wait(60) == 0
@@ -58,8 +63,8 @@ def test_a_replay_goes_on_when_what_it_writes_to_was_killed(
 
     with replay_process.start(korvet.bootstrap, topic, COUNT) as process:
         for service in (korvet.storages[0], korvet.coordinators[0], korvet.gateways[0]):
-            before = done(korvet, topic)
-            eventually_true(lambda at=before: done(korvet, topic) > at, within=60)
+            more = done(korvet, topic) + 1
+            eventually_true(partial(has_done, korvet, topic, more), within=60)
             service.kill()
             service.start()
         assert process.wait(90) == 0

@@ -11,7 +11,21 @@ import typer
 
 from korvet.cli.addresses import DEFAULT_BOOTSTRAP, BootstrapOption
 from korvet.cli.failure import Failure
-from korvet.cli.lake_options import LOCAL_MASTER, LakeOption, MasterOption, lake_session
+from korvet.cli.kafka_security_options import (
+    KafkaMechanismOption,
+    KafkaPasswordOption,
+    KafkaTlsOption,
+    KafkaUserOption,
+)
+from korvet.cli.lake_options import (
+    LOCAL_MASTER,
+    LakeOption,
+    MasterOption,
+    TlsCaOption,
+    TlsCertificateOption,
+    TlsKeyOption,
+    lake_session,
+)
 from korvet.cli.places import PLACE_HELP, parse_place, timestamp_ms
 from korvet.cli.progress import Progress
 from korvet.cli.terminal import JsonOption, console, errors, plain, print_json
@@ -67,6 +81,13 @@ def replay(
         ),
     ] = None,
     bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+    tls: KafkaTlsOption = False,
+    tls_ca: TlsCaOption = None,
+    tls_cert: TlsCertificateOption = None,
+    tls_key: TlsKeyOption = None,
+    user: KafkaUserOption = None,
+    password: KafkaPasswordOption = "",
+    mechanism: KafkaMechanismOption = "SCRAM-SHA-256",
     master: MasterOption = LOCAL_MASTER,
     as_json: JsonOption = False,
 ) -> None:
@@ -81,6 +102,7 @@ def replay(
     bounds = _bounds(start, until)
     with lake_session("korvet lake replay", master) as spark:
         from korvet.pipeline import replay as job
+        from korvet.pipeline.kafka_security import KafkaSecurity
         from korvet.pipeline.lake import Lake
 
         selection = job.Selection(
@@ -89,8 +111,22 @@ def replay(
             keys=tuple(sorted({each.encode() for each in key or ()})),
             topic_id=topic_id,
         )
+        security = KafkaSecurity(
+            tls=tls,
+            ca=tls_ca,
+            certificate=tls_cert,
+            key=tls_key,
+            mechanism=mechanism,
+            user=user,
+            password=password,
+        )
         request = job.Request(
-            topic=topic, to=to, bootstrap=bootstrap, selection=selection, name=name
+            topic=topic,
+            to=to,
+            bootstrap=bootstrap,
+            selection=selection,
+            name=name,
+            security=security,
         )
         source = Lake.open(spark, lake)
         plan = job.plan(source, request)
@@ -136,6 +172,8 @@ def _bounds(start: str | None, until: str | None) -> dict[str, int]:
         (until, "--until", "to_offset", "until_ms"),
     ):
         place = None if text is None else parse_place(text, option)
+        if place == ("latest" if option == "--from" else "earliest"):
+            raise Failure(f"{option} {text} leaves nothing to replay.")
         if isinstance(place, datetime):
             bounds[time] = timestamp_ms(place)
         elif isinstance(place, int):

@@ -5,15 +5,16 @@ is committed with the records (`replay_writer.py`). This module chooses and sort
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from aiokafka import errors
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from korvet.pipeline.failure import LakeError
+from korvet.pipeline.kafka_security import KafkaSecurity
 from korvet.pipeline.lake import Lake
 from korvet.pipeline.replay_lane import LANE_COLUMNS, WRITTEN_SCHEMA, lane
 from korvet.pipeline.replay_progress import (
@@ -78,7 +79,7 @@ class Request:
     # Under which it remembers how far it is; by default what the rest of this says.
     name: str | None = None
     patience: float = 120.0
-    client: Mapping[str, Any] = field(default_factory=dict)
+    security: KafkaSecurity = field(default_factory=KafkaSecurity)
 
 
 class Plan(NamedTuple):
@@ -97,10 +98,9 @@ def plan(lake: Lake, request: Request) -> Plan:
     name = request.name or replay_name(
         lake.table_path(request.topic), request.to, asdict(request.selection)
     )
-    client = dict(request.client)
     (last,) = lake.table(request.topic).agg(F.max("partition")).collect()
     partitions = asyncio.run(
-        ensure_topic(request.bootstrap, request.to, (last[0] or 0) + 1, client)
+        ensure_topic(request.bootstrap, request.to, (last[0] or 0) + 1, request.security)
     )
     target = Target(
         bootstrap=request.bootstrap,
@@ -108,7 +108,7 @@ def plan(lake: Lake, request: Request) -> Plan:
         partitions=partitions,
         replay=name,
         patience=request.patience,
-        client=client,
+        security=request.security,
     )
     progress = _progress(target)
     if progress:

@@ -1,30 +1,31 @@
 """The topic that a replay writes to: it is made where there is none."""
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 from aiokafka import errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.client import AIOKafkaClient
 
 from korvet.pipeline.failure import LakeError
+from korvet.pipeline.kafka_security import KafkaSecurity
 
 _SOON: Final = 30.0
 _PAUSE: Final = 0.1
 
 
 async def ensure_topic(
-    bootstrap: str, topic: str, partitions: int, client: dict[str, Any]
+    bootstrap: str, topic: str, partitions: int, security: KafkaSecurity
 ) -> int:
     """How many partitions the topic has; a new one gets so many."""
     try:
         async with asyncio.timeout(_SOON):
-            found = await _partitions(bootstrap, topic, client)
+            found = await _partitions(bootstrap, topic, security)
             if not found:
-                await _create(bootstrap, topic, partitions, client)
+                await _create(bootstrap, topic, partitions, security)
             while not found:
                 await asyncio.sleep(_PAUSE)
-                found = await _partitions(bootstrap, topic, client)
+                found = await _partitions(bootstrap, topic, security)
             return found
     except errors.InvalidTopicError:
         raise LakeError(
@@ -76,9 +77,9 @@ def _words(error: BaseException) -> str:
     return str(error).rstrip(".") or type(error).__name__
 
 
-async def _partitions(bootstrap: str, topic: str, options: dict[str, Any]) -> int:
+async def _partitions(bootstrap: str, topic: str, security: KafkaSecurity) -> int:
     """None of them where there is no such topic: the question does not make it."""
-    client = AIOKafkaClient(bootstrap_servers=bootstrap, **options)
+    client = AIOKafkaClient(bootstrap_servers=bootstrap, **security.options())
     try:
         await client.bootstrap()
         cluster = await client.fetch_all_metadata()
@@ -88,9 +89,9 @@ async def _partitions(bootstrap: str, topic: str, options: dict[str, Any]) -> in
 
 
 async def _create(
-    bootstrap: str, topic: str, partitions: int, options: dict[str, Any]
+    bootstrap: str, topic: str, partitions: int, security: KafkaSecurity
 ) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, **options)
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, **security.options())
     try:
         await admin.start()
         new = NewTopic(name=topic, num_partitions=partitions, replication_factor=1)

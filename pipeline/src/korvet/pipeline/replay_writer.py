@@ -10,7 +10,7 @@ exactly there.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final, TypeAlias
@@ -19,6 +19,7 @@ from aiokafka import AIOKafkaProducer, TopicPartition, errors
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.structs import OffsetAndMetadata
 
+from korvet.pipeline.kafka_security import KafkaSecurity
 from korvet.pipeline.replay_progress import LONGEST, Progress
 
 log = logging.getLogger(__name__)
@@ -72,8 +73,7 @@ class Target:
     replay: str
     # Seconds for which a Korvet that does not answer is waited for.
     patience: float = 120.0
-    # What aiokafka's clients take beside: TLS and credentials.
-    client: Mapping[str, Any] = field(default_factory=dict)
+    security: KafkaSecurity = field(default_factory=KafkaSecurity)
 
 
 class PartitionWriter:
@@ -140,7 +140,7 @@ class PartitionWriter:
             request_timeout_ms=int(_DEADLINE * 1000),
             max_batch_size=_BATCH_BYTES,
             max_request_size=_LARGEST_RECORD,
-            **self._target.client,
+            **self._target.security.options(),
         )
         # Ends what the producer before it has left open, its offset too, before it answers.
         await asyncio.wait_for(self._producer.start(), _DEADLINE)
@@ -186,7 +186,9 @@ class PartitionWriter:
 
 async def committed(target: Target) -> dict[int, Progress]:
     """How far the replay is, by the target's partition; those without progress are not."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=target.bootstrap, **target.client)
+    admin = AIOKafkaAdminClient(
+        bootstrap_servers=target.bootstrap, **target.security.options()
+    )
     try:
         await admin.start()
         offsets = await admin.list_consumer_group_offsets(target.replay)
