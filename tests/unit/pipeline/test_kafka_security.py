@@ -5,8 +5,7 @@ import ssl
 
 from korvet.pipeline.kafka_security import KafkaSecurity
 
-
-SECRET = "not to be shown"
+SECRET = "not to be shown"  # noqa: S105 - nobody uses it
 
 
 def test_nothing_is_asked_for_unless_it_is_said() -> None:
