@@ -105,12 +105,8 @@ class Bench:
         self._made += 1
         name = f"{format_}-{self._made}"
         new = NewTopic(name, _PARTITIONS, config={"storage.format": format_})
-        for created in (
-            AdminClient({"bootstrap.servers": self._server.bootstrap})
-            .create_topics([new])
-            .values()
-        ):
-            created.result()
+        admin = AdminClient({"bootstrap.servers": self._server.bootstrap})
+        admin.create_topics([new])[name].result()
         self.produce(name, count)
         return name
 
