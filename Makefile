@@ -10,6 +10,9 @@ export UV_SYSTEM_CERTS := true
 # Our distributions, libraries first.
 MEMBERS := protos libs/kafka libs/runtime libs/redis libs/client services/gateway services/storage services/coordinator cli
 NAMES := korvet-proto korvet-kafka korvet-runtime korvet-redis korvet-client korvet-gateway korvet-storage korvet-coordinator korvet
+# Brings Spark, so it is installed only where it is used.
+LAKE := pipeline
+LAKE_NAME := korvet-pipeline
 
 PYTEST := $(BIN)/pytest -q
 # A file's tests share what they start, so they stay in one process.
@@ -30,8 +33,11 @@ help: ## this list
 .PHONY: setup
 setup: $(VENV)/runtime.stamp ## install Korvet into .venv; the command is .venv/bin/korvet
 
+.PHONY: setup-lake
+setup-lake: $(VENV)/lake.stamp ## bring Spark and its jars, for `korvet lake` (needs Java 17; Maven once)
+
 .PHONY: setup-dev
-setup-dev: $(VENV)/dev.stamp ## install what tests and checks need, too
+setup-dev: $(VENV)/dev.stamp $(VENV)/lake.stamp ## install what tests and checks need, too
 
 $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,19 +51,29 @@ $(VENV)/runtime.stamp: requirements.lock $(MEMBERS:%=%/pyproject.toml) | $(UV)
 	    $(MEMBERS:%=-e %)
 	@touch $@
 
+# The jars are in the user's cache, by the list of them: only the first checkout fetches them.
+$(VENV)/lake.stamp: requirements-lake.lock $(LAKE)/pyproject.toml $(VENV)/runtime.stamp
+	$(UV) pip install --quiet --python $(BIN)/python -r requirements-lake.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e $(LAKE)
+	$(BIN)/python -m korvet.pipeline.jars >/dev/null
+	@touch $@
+
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/runtime.stamp
 	$(UV) pip install --quiet --python $(BIN)/python -r requirements-dev.lock
 	@touch $@
 
 # Keeps the versions that still fit; `make lock UPGRADE=--upgrade` takes the newest ones.
 .PHONY: lock
-lock: | $(UV) ## write requirements.lock and requirements-dev.lock anew (UPGRADE=--upgrade)
+lock: | $(UV) ## write the requirements*.lock anew (UPGRADE=--upgrade)
 	$(UV) pip compile --quiet $(UPGRADE) $(LOCK_OPTIONS) --group pyproject.toml:build \
 	    pyproject.toml -o requirements.lock
+	$(UV) pip compile --quiet $(UPGRADE) $(LOCK_OPTIONS) --group pyproject.toml:lake \
+	    -c requirements.lock -o requirements-lake.lock
 	$(UV) pip compile --quiet $(UPGRADE) $(LOCK_OPTIONS) --group pyproject.toml:dev \
-	    -c requirements.lock -o requirements-dev.lock
+	    -c requirements.lock -c requirements-lake.lock -o requirements-dev.lock
 LOCK_OPTIONS := --universal --python-version 3.11 --generate-hashes --no-header \
-    --no-annotate --no-emit-index-url $(NAMES:%=--no-emit-package %)
+    --no-annotate --no-emit-index-url $(NAMES:%=--no-emit-package %) \
+    --no-emit-package $(LAKE_NAME)
 
 # ---------------------------------------------------------------- run
 
@@ -68,7 +84,7 @@ run: setup ## start Korvet with an embedded Redis on 127.0.0.1:9092, until Ctrl-
 # ---------------------------------------------------------------- test
 
 .PHONY: test
-test: test-unit test-integration test-e2e ## all tests that need no container engine
+test: test-unit test-integration test-e2e test-lake ## all tests that need no container engine
 
 .PHONY: test-unit
 test-unit: setup-dev ## pure tests, in parallel
@@ -81,6 +97,11 @@ test-integration: setup-dev ## single services on real Redis servers
 .PHONY: test-e2e
 test-e2e: setup-dev ## all services as processes, real Kafka clients
 	$(PYTEST) $(PARALLEL) tests/e2e
+
+# One process, so that all share a Spark.
+.PHONY: test-lake
+test-lake: setup-dev ## the lake: a real Spark in local mode, against all services
+	$(PYTEST) -o timeout=300 tests/lake
 
 .PHONY: compat
 compat: setup-dev ## other clients' own test suites, at pinned versions (needs Go)

@@ -38,7 +38,7 @@ def korvet(
         input=stdin,
         capture_output=True,
         env=clean_environ(environ),
-        timeout=60,
+        timeout=120,
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr.decode())

@@ -256,7 +256,7 @@ async def change_config(replica: LogReplica, name: str, value: str) -> None:
 
 def assert_start_is_saved(client: "redis_sync.Redis", name: str) -> None:
     """What has gone is below the log's start."""
-    start = client.hget(PARTITION, "start")
+    start: Any = client.hget(PARTITION, "start")
     assert start is not None, name
     first: Any = client.xrange(STREAM, count=1)
     assert not first or entry_number(first[0][0]) >= entry_number(start), name

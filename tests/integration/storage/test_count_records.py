@@ -44,6 +44,34 @@ async def test_large_and_small_batches_are_counted_record_by_record(
     assert [count.records for count in counts] == [len(offsets) - i for i in asked]
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_records_between_two_offsets_are_counted(
+    replica: LogReplica, layout: str
+) -> None:
+    await replica.create(configs=LAYOUTS[layout])
+    offsets: list[int] = []
+    for count in (3, 700, 1, 900):
+        base = await replica.appended(batch_of(count))
+        offsets += range(base, base + count)
+    end = offsets[-1] + 1
+
+    request = pb.CountRecordsRequest()
+    asked = [(0, 1), (2, 703), (650, 1200), (5, 5), (900, 4), (0, len(offsets))]
+    for start, stop in asked:
+        request.positions.add(
+            topic=ref("orders"), offset=offsets[start], end_offset=[*offsets, end][stop]
+        )
+    request.positions.add(topic=ref("orders"), offset=0, end_offset=0)
+    request.positions.add(topic=ref("orders"), offset=0, end_offset=end + (1 << 40))
+    counts = (await replica.lookups.count_records(request)).counts
+
+    assert [count.records for count in counts] == [
+        *(max(0, stop - start) for start, stop in asked),
+        0,
+        len(offsets),
+    ]
+
+
 async def test_what_is_not_there_has_its_own_error(replica: LogReplica) -> None:
     await replica.create()
     request = pb.CountRecordsRequest()

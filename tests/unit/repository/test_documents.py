@@ -17,7 +17,7 @@ def test_the_two_commands_are_there() -> None:
 
 
 def test_every_source_file_that_a_document_names_is_there() -> None:
-    folders = ("bench", "cli", "libs", "protos", "services", "tests")
+    folders = ("bench", "cli", "libs", "pipeline", "protos", "services", "tests")
     names = {path.name for folder in folders for path in (ROOT / folder).rglob("*.*")}
     for document in [*ROOT.glob("docs/*.md"), *ROOT.glob("[a-z]*/**/README.md")]:
         for name in re.findall(
@@ -28,7 +28,10 @@ def test_every_source_file_that_a_document_names_is_there() -> None:
 
 def test_every_module_on_a_readmes_map_is_there() -> None:
     """The table under "Where things are": each word in backquotes is a module."""
-    readmes = [ROOT / "cli/README.md", *ROOT.glob("services/*/README.md")]
+    readmes = [
+        *(ROOT / folder / "README.md" for folder in ("cli", "pipeline")),
+        *ROOT.glob("services/*/README.md"),
+    ]
     for readme in readmes:
         modules = {path.name for path in readme.parent.glob("src/**/*") if path.is_file()}
         folders = {path.parent.name for path in readme.parent.glob("src/**/*.py")}

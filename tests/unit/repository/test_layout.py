@@ -63,7 +63,31 @@ def test_what_development_requires_is_locked() -> None:
     assert {required(each) for each in groups["build"]} <= locked("requirements.lock")
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_what_the_pipeline_requires_is_locked_apart() -> None:
+    """Spark is large: `make run` must not bring it."""
+    declared = tomllib.loads((ROOT / "pipeline/pyproject.toml").read_text())["project"]
+    needed = {required(each) for each in declared["dependencies"]}
+
+    assert {each for each in needed if "korvet" not in each} <= locked(
+        "requirements-lake.lock"
+    )
+    assert "pyspark" not in locked("requirements.lock")
+
+
+def test_pyspark_and_its_jars_are_of_one_release() -> None:
+    declared = tomllib.loads((ROOT / "pipeline/pyproject.toml").read_text())["project"]
+    (pinned,) = [each for each in declared["dependencies"] if each.startswith("pyspark")]
+    pom = (ROOT / "pipeline/src/korvet/pipeline/pom.xml").read_text()
+    of_spark = r"<groupId>org\.apache\.spark</groupId>.*?<version>(.*?)</version>"
+
+    releases = set(re.findall(of_spark, pom, re.DOTALL))
+
+    assert releases == {pinned.removeprefix("pyspark==")}
+
+
+@pytest.mark.parametrize(
+    "name", ["requirements.lock", "requirements-lake.lock", "requirements-dev.lock"]
+)
 def test_a_lock_names_no_address(name: str) -> None:
     assert "://" not in (ROOT / name).read_text()
 

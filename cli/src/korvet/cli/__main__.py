@@ -11,6 +11,7 @@ from korvet.cli import (
     consume,
     doctor,
     groups,
+    lake,
     produce,
     top,
     topics,
@@ -52,6 +53,7 @@ app.command()(up.up)
 app.add_typer(topics.app)
 app.add_typer(groups.app)
 app.add_typer(transactions.app)
+app.add_typer(lake.app)
 app.command()(produce.produce)
 app.command()(consume.consume)
 app.command()(doctor.doctor)

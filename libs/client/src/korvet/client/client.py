@@ -9,6 +9,8 @@ from socket import gethostname
 from types import TracebackType
 from typing import Final, Self
 
+import grpc
+
 from korvet.client.appender import Appender, Place
 from korvet.client.connection import CALL_DEADLINE, Connection
 from korvet.client.errors import ErrorCode, KorvetError
@@ -38,12 +40,19 @@ class Korvet:
 
     `address` is HOST:PORT or unix:/path.sock, or several of them, separated by commas.
     Calls raise KorvetError where storage refuses, and UnavailableError where it cannot be
-    asked. Appends are repeated for up to `retry_for` seconds, and never written twice.
+    asked. Appends are repeated for up to `retry_for` seconds, and never written twice. With
+    `credentials`, as `grpc.ssl_channel_credentials` makes them, the connection is TLS.
     """
 
-    def __init__(self, address: str = DEFAULT_ADDRESS, *, retry_for: float = 30.0) -> None:
+    def __init__(
+        self,
+        address: str = DEFAULT_ADDRESS,
+        *,
+        retry_for: float = 30.0,
+        credentials: grpc.ChannelCredentials | None = None,
+    ) -> None:
         self._retry_for = retry_for
-        self._connection = Connection(address)
+        self._connection = Connection(address, credentials)
         self._appender = Appender(self._connection, retry_for)
         self._topics = Topics(self._connection)
         self._next_keyless: defaultdict[str, int] = defaultdict(int)

@@ -14,7 +14,7 @@ from korvet.proto.storage.v1 import storage_service_pb2_grpc as pb_grpc
 CALL_DEADLINE: Final = 30.0
 
 _MAX_MESSAGE_BYTES: Final = 256 * 1024 * 1024
-_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
+CHANNEL_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
     ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
     ("grpc.keepalive_time_ms", 20_000),
@@ -39,10 +39,12 @@ _Stub: TypeAlias = "pb_grpc.StorageServiceAsyncStub"
 class Connection:
     """To one storage, or to whichever of several can be reached: HOST:PORT,HOST:PORT."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(
+        self, address: str, credentials: grpc.ChannelCredentials | None = None
+    ) -> None:
         self.address = address
         self._channels = [
-            ContextChannel(grpc.aio.insecure_channel(each, options=_OPTIONS))
+            ContextChannel(_channel(each, credentials))
             for each in map(str.strip, address.split(","))
             if each
         ]
@@ -89,6 +91,12 @@ class Connection:
     async def close(self) -> None:
         for channel in self._channels:
             await channel.close()
+
+
+def _channel(address: str, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+    if credentials is None:
+        return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+    return grpc.aio.secure_channel(address, credentials, options=CHANNEL_OPTIONS)
 
 
 def heed_cancellation() -> None:

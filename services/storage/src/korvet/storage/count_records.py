@@ -1,4 +1,4 @@
-"""Counts the records from an offset to the end of a log, exactly (counting.lua)."""
+"""Counts the records between two offsets of a log, exactly (counting.lua)."""
 
 from typing import NamedTuple
 
@@ -16,8 +16,14 @@ class Count(NamedTuple):
 
 
 async def count_records(
-    lane: Lane, keys: Keys, topic: Topic, partition: int, offset: int
+    lane: Lane,
+    keys: Keys,
+    topic: Topic,
+    partition: int,
+    offset: int,
+    end_offset: int | None = None,
 ) -> Count:
+    """The records from an offset on; with an end, only those before it."""
     encoding = topic.config.encoding
     verdict, *answer = await lane.send(
         "EVALSHA",
@@ -30,6 +36,7 @@ async def count_records(
         encoding.sequences,
         "batch" if topic.config.batch_format else "record",
         encoding.entry_id(max(0, offset)),
+        *(() if end_offset is None else (encoding.entry_id(max(0, end_offset)),)),
     )
     if verdict != b"OK":
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

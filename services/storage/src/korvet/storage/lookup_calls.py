@@ -144,7 +144,12 @@ class LookupCalls:
                 position.topic,
                 topic,
                 count_records(
-                    self._lane, self._keys, topic, position.partition, position.offset
+                    self._lane,
+                    self._keys,
+                    topic,
+                    position.partition,
+                    position.offset,
+                    position.end_offset if position.HasField("end_offset") else None,
                 ),
             )
         except KafkaError as error:

@@ -2078,8 +2078,11 @@ class CountRecordsRequest(_message.Message):
         TOPIC_FIELD_NUMBER: _builtins.int
         PARTITION_FIELD_NUMBER: _builtins.int
         OFFSET_FIELD_NUMBER: _builtins.int
+        END_OFFSET_FIELD_NUMBER: _builtins.int
         partition: _builtins.int
         offset: _builtins.int
+        end_offset: _builtins.int
+        """Count only what is before this offset. Absent: to the log's end."""
         @_builtins.property
         def topic(self) -> Global___TopicRef: ...
         def __init__(
@@ -2088,12 +2091,15 @@ class CountRecordsRequest(_message.Message):
             topic: Global___TopicRef | None = ...,
             partition: _builtins.int = ...,
             offset: _builtins.int = ...,
+            end_offset: _builtins.int | None = ...,
         ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _typing.Literal["topic", b"topic"]  # noqa: Y015
+        _HasFieldArgType: _TypeAlias = _typing.Literal["_end_offset", b"_end_offset", "end_offset", b"end_offset", "topic", b"topic"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["offset", b"offset", "partition", b"partition", "topic", b"topic"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_offset", b"_end_offset", "end_offset", b"end_offset", "offset", b"offset", "partition", b"partition", "topic", b"topic"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-        def WhichOneof(self, oneof_group: _Never) -> None: ...
+        _WhichOneofReturnType__end_offset: _TypeAlias = _typing.Literal["end_offset"]  # noqa: Y015
+        _WhichOneofArgType__end_offset: _TypeAlias = _typing.Literal["_end_offset", b"_end_offset"]  # noqa: Y015
+        def WhichOneof(self, oneof_group: _WhichOneofArgType__end_offset) -> _WhichOneofReturnType__end_offset | None: ...
 
     POSITIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
@@ -2127,7 +2133,9 @@ class CountRecordsResponse(_message.Message):
         error_code: _builtins.int
         error_message: _builtins.str
         records: _builtins.int
-        """Records at the offset and behind it."""
+        """Records at the offset and behind it, with those of aborted transactions; a marker
+        counts as one.
+        """
         log_start_offset: _builtins.int
         high_watermark: _builtins.int
         def __init__(

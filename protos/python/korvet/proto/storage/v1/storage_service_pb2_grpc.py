@@ -305,8 +305,8 @@ class StorageServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CountRecords(self, request, context):
-        """Counts the records from an offset on: how far behind a reader is, whatever its offsets
-        look like.
+        """Counts the records from an offset on, or between two: how far behind a reader is, or how
+        much there is to do, whatever the offsets look like.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -87,8 +87,8 @@ class StorageServiceStub:
     DescribeLogs: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.DescribeLogsRequest, _storage_service_pb2.DescribeLogsResponse]
     """Describes sizes and bounds of partition logs."""
     CountRecords: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.CountRecordsRequest, _storage_service_pb2.CountRecordsResponse]
-    """Counts the records from an offset on: how far behind a reader is, whatever its offsets
-    look like.
+    """Counts the records from an offset on, or between two: how far behind a reader is, or how
+    much there is to do, whatever the offsets look like.
     """
     AllocateProducerId: _grpc.UnaryUnaryMultiCallable[_storage_service_pb2.AllocateProducerIdRequest, _storage_service_pb2.AllocateProducerIdResponse]
     """Allocates an id for an idempotent producer; never the same one twice."""
@@ -188,8 +188,8 @@ class StorageServiceAsyncStub(StorageServiceStub):
     DescribeLogs: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.DescribeLogsRequest, _storage_service_pb2.DescribeLogsResponse]  # type: ignore[assignment]
     """Describes sizes and bounds of partition logs."""
     CountRecords: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.CountRecordsRequest, _storage_service_pb2.CountRecordsResponse]  # type: ignore[assignment]
-    """Counts the records from an offset on: how far behind a reader is, whatever its offsets
-    look like.
+    """Counts the records from an offset on, or between two: how far behind a reader is, or how
+    much there is to do, whatever the offsets look like.
     """
     AllocateProducerId: _aio.UnaryUnaryMultiCallable[_storage_service_pb2.AllocateProducerIdRequest, _storage_service_pb2.AllocateProducerIdResponse]  # type: ignore[assignment]
     """Allocates an id for an idempotent producer; never the same one twice."""
@@ -382,8 +382,8 @@ class StorageServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _storage_service_pb2.CountRecordsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_storage_service_pb2.CountRecordsResponse, _abc.Awaitable[_storage_service_pb2.CountRecordsResponse]]:
-        """Counts the records from an offset on: how far behind a reader is, whatever its offsets
-        look like.
+        """Counts the records from an offset on, or between two: how far behind a reader is, or how
+        much there is to do, whatever the offsets look like.
         """
 
     @_abc_1.abstractmethod
