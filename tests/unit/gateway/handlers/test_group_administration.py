@@ -158,18 +158,18 @@ async def test_a_group_that_is_not_there_is_dead_or_not_found(
         assert absent.error_code == ErrorCode.NONE
 
 
-async def test_a_group_is_described_as_often_as_it_is_asked_for(
+async def test_a_group_is_described_once_however_often_it_is_asked_for(
     coordinator: FakeCoordinator,
 ) -> None:
+    """Kafka repeats its answer; of a large group that would be any amount of memory."""
     asked = ("group", "nobody", "group")
 
     found = await describe(coordinator, *asked)
     coordinator.is_away_with = ErrorCode.COORDINATOR_NOT_AVAILABLE
     refused = await describe(coordinator, *asked)
 
-    assert [each.group_id for each in found] == list(asked)
-    assert [len(each.members) for each in found] == [2, 0, 2]
-    assert [each.group_id for each in refused] == list(asked)
+    assert [each.group_id for each in found] == ["group", "nobody"]
+    assert [each.group_id for each in refused] == ["group", "nobody"]
 
 
 async def test_operations_are_told_to_those_who_ask(coordinator: FakeCoordinator) -> None:

@@ -34,11 +34,12 @@ async def handle(
         pb.DescribeGroupsRequest(group_ids=group_ids)
     )
     operations = ON_GROUP if request.include_authorized_operations else NOT_ASKED
-    described = {
-        group_id: _described(group_id, group, operations, context.api_version)
-        for group_id, group in zip(group_ids, found.groups, strict=True)
-    }
-    return DescribeGroupsResponse(groups=[described[each] for each in request.groups])
+    return DescribeGroupsResponse(
+        groups=[
+            _described(group_id, group, operations, context.api_version)
+            for group_id, group in zip(group_ids, found.groups, strict=True)
+        ]
+    )
 
 
 def refuse(
@@ -47,7 +48,7 @@ def refuse(
     return DescribeGroupsResponse(
         groups=[
             _refused(group_id, error.code, error.detail, version)
-            for group_id in request.groups
+            for group_id in dict.fromkeys(request.groups)
         ]
     )
 
