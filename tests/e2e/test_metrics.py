@@ -260,6 +260,27 @@ def test_a_group_has_no_lag_in_a_topic_that_is_no_more(
     eventually_true(lambda: lags(scrape(coordinator), group) == {}, within=_SAMPLED)
 
 
+def test_groups_are_counted_by_their_states(start_korvet: StartKorvet) -> None:
+    korvet = start_korvet()
+    create_topic(korvet.bootstrap, "orders")
+    produce(korvet, "orders", 1)
+    consume_and_commit(korvet, "orders", "gone", 1)
+    member = Consumer({"bootstrap.servers": korvet.bootstrap, "group.id": "here"})
+    member.subscribe(["orders"])
+
+    def is_told() -> bool:
+        member.poll(0.05)
+        samples = scrape(*korvet.coordinators)
+        states = series(samples, "korvet_group_count", "korvet_group_state")
+        return total(samples, "korvet_group_members") == 1 and (
+            states.get("Stable"),
+            states.get("Empty"),
+        ) == (1, 1)
+
+    eventually_true(is_told, within=30)
+    member.close()
+
+
 def test_a_groups_lag_is_told_by_its_owner_alone(start_korvet: StartKorvet) -> None:
     korvet = start_korvet(coordinators=2)
     create_topic(korvet.bootstrap, "orders")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from korvet.runtime import tracing
-from korvet.runtime.telemetry import exporting, is_exported, resource
+from korvet.runtime.telemetry import exporting, is_exported, resource, root_ratio
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4317"}
 
@@ -41,6 +41,27 @@ def test_traces_are_not_exported(environ: Mapping[str, str]) -> None:
 )
 def test_traces_are_exported(environ: Mapping[str, str]) -> None:
     assert is_exported("traces", environ)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "argument", "ratio"),
+    [
+        ("parentbased_traceidratio", "0.01", 0.01),
+        ("ParentBased_TraceIdRatio", "0", 0.0),
+        ("parentbased_traceidratio", "1", 1.0),
+        # What the SDK has to say about it.
+        ("parentbased_traceidratio", "", None),
+        ("parentbased_traceidratio", "a lot", None),
+        ("parentbased_traceidratio", "2", None),
+        ("traceidratio", "0.01", None),
+        ("parentbased_always_on", "0.01", None),
+        ("", "0.01", None),
+    ],
+)
+def test_a_ratio_is_of_requests(sampler: str, argument: str, ratio: float | None) -> None:
+    environ = {"OTEL_TRACES_SAMPLER": sampler, "OTEL_TRACES_SAMPLER_ARG": argument}
+
+    assert root_ratio(environ) == ratio
 
 
 def test_who_exports_is_what_the_environment_calls_it(

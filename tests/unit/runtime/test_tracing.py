@@ -57,6 +57,20 @@ def test_what_the_sampler_does_not_want_is_not_begun() -> None:
         tracing.uninstall()
 
 
+@pytest.mark.parametrize("ratio", [0.0, 0.01, 0.3, 0.5, 1.0])
+def test_a_share_of_requests_begins_traces(ratio: float) -> None:
+    tracing.install(TracerProvider(shutdown_on_exit=False).get_tracer("test"), ratio)
+    try:
+        begun = sum(tracing.wants_trace() for _ in range(20_000))
+        # A caller's trace is gone on with, whatever the share is.
+        assert tracing.begin_from("request", {"traceparent": SAMPLED}) is not None
+    finally:
+        tracing.uninstall()
+
+    # Six standard deviations.
+    assert abs(begun - 20_000 * ratio) <= 6 * (20_000 * ratio * (1 - ratio)) ** 0.5
+
+
 def test_a_caller_that_records_nothing_is_not_recorded_here(
     exported: RecordedSpans,
 ) -> None:

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 Signal = Literal["traces", "metrics"]
 
 _MAX_ATTRIBUTE_LENGTH: Final = 1024
+_RATIO: Final = "parentbased_traceidratio"
 # An exporter that cannot be reached must not keep a process that is told to stop.
 _FLUSH_SECONDS: Final = 2.0
 
@@ -30,7 +31,7 @@ def exporting(service: str, environ: Mapping[str, str]) -> Iterator[None]:
     """Export what the environment asks for, for as long as the body runs."""
     with ExitStack() as stack:
         if is_exported("traces", environ):
-            stack.enter_context(_traces(resource(service)))
+            stack.enter_context(_traces(resource(service), environ))
         if is_exported("metrics", environ):
             # Not at the top: without an endpoint the SDK is not even imported.
             from korvet.runtime.metrics_export import exporting_metrics
@@ -73,20 +74,39 @@ def resource(service: str) -> "Resource":
     return Resource.create({k: v for k, v in ours.items() if k not in named})
 
 
+def root_ratio(environ: Mapping[str, str]) -> float | None:
+    """The share of requests that begin a trace; None where the SDK's sampler decides."""
+    sampler = environ.get("OTEL_TRACES_SAMPLER", "").strip().lower()
+    try:
+        ratio = float(environ.get("OTEL_TRACES_SAMPLER_ARG", ""))
+    except ValueError:
+        return None
+    return ratio if sampler == _RATIO and 0 <= ratio <= 1 else None
+
+
 @contextmanager
-def _traces(who: "Resource") -> Iterator[None]:
+def _traces(who: "Resource", environ: Mapping[str, str]) -> Iterator[None]:
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace import SpanLimits, TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.sampling import DEFAULT_ON
 
     exporter = OTLPSpanExporter()
     limits = SpanLimits()
     if limits.max_span_attribute_length is None:
         # Clients choose their names, and spans wait in memory.
         limits.max_span_attribute_length = _MAX_ATTRIBUTE_LENGTH
-    provider = TracerProvider(resource=who, span_limits=limits, shutdown_on_exit=False)
+    ratio = root_ratio(environ)
+    provider = TracerProvider(
+        resource=who,
+        span_limits=limits,
+        # Asked only for what our own throw has chosen, or a caller.
+        sampler=None if ratio is None else DEFAULT_ON,
+        shutdown_on_exit=False,
+    )
     provider.add_span_processor(BatchSpanProcessor(exporter))
-    tracing.install(provider.get_tracer("korvet", version("korvet-runtime")))
+    tracer = provider.get_tracer("korvet", version("korvet-runtime"))
+    tracing.install(tracer, 1.0 if ratio is None else ratio)
     try:
         yield
     finally:

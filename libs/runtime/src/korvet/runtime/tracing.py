@@ -4,7 +4,9 @@
 A span holds names and numbers, never what a record, a key or a secret is.
 """
 
+import math
 import random
+import sys
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from typing import Final, Self, TypeAlias
@@ -95,14 +97,35 @@ class _Installed:
     """The process's tracer; None where no traces are exported."""
 
     tracer: Tracer | None = None
+    ratio = 1.0
+    # So many requests more begin no trace.
+    skipping = 0
 
 
-def install(tracer: Tracer) -> None:
+def install(tracer: Tracer, ratio: float = 1.0) -> None:
+    """`ratio` is the share of requests that begin a trace, as far as its sampler agrees."""
     _Installed.tracer = tracer
+    _Installed.ratio = ratio
+    _Installed.skipping = _distance(ratio)
 
 
 def uninstall() -> None:
     _Installed.tracer = None
+
+
+def wants_trace() -> bool:
+    """Whether the request at hand is to begin a trace. Asked once for each.
+
+    Few do. How many come before the next that does is drawn at once, so that those pay for
+    a subtraction; a sampler of the SDK costs a hundred times as much.
+    """
+    if _Installed.tracer is None:
+        return False
+    if _Installed.skipping:
+        _Installed.skipping -= 1
+        return False
+    _Installed.skipping = _distance(_Installed.ratio)
+    return True
 
 
 def is_on() -> bool:
@@ -110,7 +133,7 @@ def is_on() -> bool:
 
 
 def begin(name: str, kind: SpanKind = SpanKind.SERVER) -> Work | None:
-    """Begin a trace; None where the sampler does not want it."""
+    """Begin a trace, as `wants_trace` says; None where the sampler does not want it."""
     return _begin(name, _NO_CONTEXT, kind)
 
 
@@ -118,7 +141,10 @@ def begin_from(
     name: str, carrier: Mapping[str, str], kind: SpanKind = SpanKind.SERVER
 ) -> Work | None:
     """Begin what a caller elsewhere asked for, as a part of its trace if it named one."""
-    return _begin(name, _w3c.extract(carrier, _NO_CONTEXT), kind)
+    parent = _w3c.extract(carrier, _NO_CONTEXT)
+    if not get_current_span(parent).get_span_context().is_valid and not wants_trace():
+        return None
+    return _begin(name, parent, kind)
 
 
 def remote_context(carrier: Mapping[str, str]) -> SpanContext | None:
@@ -142,6 +168,15 @@ def _begin(name: str, parent: Context, kind: SpanKind) -> Work | None:
         return None
     span = tracer.start_span(name, parent, kind)
     return Work(tracer, span) if span.is_recording() else None
+
+
+def _distance(ratio: float) -> int:
+    """How many throws fail before one succeeds that does so with this probability."""
+    if ratio >= 1:
+        return 0
+    if ratio <= 0:
+        return sys.maxsize
+    return int(math.log(1.0 - random.random()) / math.log1p(-ratio))  # noqa: S311
 
 
 def _traceparent(context: SpanContext) -> str:

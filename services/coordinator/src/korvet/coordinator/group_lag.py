@@ -16,8 +16,9 @@ import hiredis
 from korvet.coordinator.committed_offsets import Commit, CommittedOffsets, TopicPartition
 from korvet.coordinator.group import State
 from korvet.coordinator.group_actor import REBALANCES
-from korvet.coordinator.group_codec import StoredGroup
+from korvet.coordinator.group_codec import CLASSIC
 from korvet.coordinator.group_store import GroupStore
+from korvet.coordinator.groups import Groups
 from korvet.coordinator.refusals import REDIS_IS_AWAY
 from korvet.coordinator.registration import Registration
 from korvet.coordinator.storage_client import StorageAwayError, StorageClient
@@ -75,11 +76,13 @@ class _Position(NamedTuple):
 class GroupLag:
     def __init__(
         self,
+        groups: Groups,
         store: GroupStore,
         offsets: CommittedOffsets,
         registration: Registration,
         storage: StorageClient,
     ) -> None:
+        self._groups = groups
         self._store = store
         self._offsets = offsets
         self._registration = registration
@@ -89,11 +92,9 @@ class GroupLag:
         try:
             names = await self._store.names()
             _forget_but(names)
-            groups = await self._owned(names)
-            states = Counter(stored.group.state for stored in groups)
-            _groups.set_all({(state,): states[state] for state in State})
-            _members.of().value = sum(len(stored.group.members) for stored in groups)
-            positions = await self._positions([stored.name for stored in groups])
+            owned = await self._owned(names)
+            self._tell_states(len(owned))
+            positions = await self._positions(owned)
             _lag.set_all(await self._lags(positions[:LAGS_SHOWN]))
             _uncounted.of().value = max(0, len(positions) - LAGS_SHOWN)
         except (StorageAwayError, *REDIS_IS_AWAY) as error:
@@ -104,13 +105,17 @@ class GroupLag:
         for gauge in (_lag, _uncounted, _groups, _members):
             gauge.set_all({})
 
-    async def _owned(self, names: Sequence[str]) -> list[StoredGroup]:
+    def _tell_states(self, count: int) -> None:
+        # A group that is owned and not in memory has neither members nor anything to do.
+        groups = [actor.group for actor in self._groups.owned]
+        states = Counter(group.state for group in groups)
+        states[State.EMPTY] += max(0, count - len(groups))
+        _groups.set_all({(state,): states[state] for state in State})
+        _members.of().value = sum(len(group.members) for group in groups)
+
+    async def _owned(self, names: Sequence[str]) -> list[str]:
         ours = self._registration.incarnation
-        return [
-            stored
-            async for _, stored in self._store.load_each(names)
-            if isinstance(stored, StoredGroup) and ours and stored.owner.incarnation == ours
-        ]
+        return await self._store.owned_by(names, CLASSIC, ours) if ours else []
 
     async def _positions(self, group_ids: Sequence[str]) -> list[_Position]:
         found: list[_Position] = []

@@ -5,6 +5,7 @@ a set of all names. Who owns something is decided here and nowhere else.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import hiredis
 
-from korvet.coordinator.owner import Owner
+from korvet.coordinator.owner import Owner, parse_head
 from korvet.coordinator.scripts import FORGET_OWNED, LIVE, SAVE_OWNED
 from korvet.kafka.errors import ErrorCode, KafkaError
 from korvet.redis.keys import Keys
@@ -26,6 +27,8 @@ log = LimitedLog(logging.getLogger(__name__))
 _AT_ONCE: Final = 500
 # What is read and decoded in one go, while everybody else waits.
 _PAGE_BYTES: Final = 4 << 20
+# Longer than any first line, which has an address in it.
+_HEAD_BYTES: Final = 1023
 
 
 class NotOwnerError(Exception):
@@ -189,6 +192,31 @@ class OwnedStore(ABC, Generic[Stored]):
             yield [name.decode() for name in found]
             if cursor == b"0":
                 return
+
+    async def owned_by(
+        self, names: Sequence[str], kind: str, incarnation: str
+    ) -> list[str]:
+        """Those of these that a run of a coordinator owns; only their heads are read."""
+        owned: list[str] = []
+        for first in range(0, len(names), _AT_ONCE):
+            some = names[first : first + _AT_ONCE]
+            asked = [
+                self._lane.send("GETRANGE", self._key(name), 0, _HEAD_BYTES)
+                for name in some
+            ]
+            for name, value in zip(
+                some, await asyncio.gather(*asked, return_exceptions=True), strict=True
+            ):
+                # What is no value of ours is nobody's.
+                if isinstance(value, hiredis.ReplyError):
+                    continue
+                if isinstance(value, BaseException):
+                    raise value
+                with contextlib.suppress(ValueError):
+                    head = parse_head(value.split(b"\n", 1)[0].decode())
+                    if (head.kind, head.owner.incarnation) == (kind, incarnation):
+                        owned.append(name)
+        return owned
 
     async def forget_name(self, name: str) -> None:
         """Of what is not there any more; else it stays."""

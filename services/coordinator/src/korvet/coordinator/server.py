@@ -101,7 +101,7 @@ class CoordinatorServer:
             Participants(self._storage, pending, on_commit=self._redis_groups.committed),
             self._background,
         )
-        lag = GroupLag(store, offsets, self._registration, self._storage)
+        lag = GroupLag(self._groups, store, offsets, self._registration, self._storage)
         self._lag = Sampler(lag.sample, lag.forget)
         self._transaction_upkeep = TransactionUpkeep(
             self._transactions, transaction_store, self._registration, retention=remembers

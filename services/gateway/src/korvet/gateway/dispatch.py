@@ -40,7 +40,10 @@ async def dispatch(
     handler: Handler[Any, Any], request: Message, context: RequestContext
 ) -> Message | None:
     """Answer a request; None where it has no answer (Produce with acks=0)."""
-    if tracing.is_on() and (work := begin_request(handler, request, context)) is not None:
+    if (
+        tracing.wants_trace()
+        and (work := begin_request(handler, request, context)) is not None
+    ):
         return await _traced(work, handler, request, context)
     return await _answer(handler, request, context)
 
