@@ -115,7 +115,7 @@ DAMAGED_POINTS: Final[Mapping[str, Injury]] = {
         for field in (
             "time", "latest", "peak", "records", "bytes", "blockRecords", "blockBytes",
         )
-        for value in ("nonsense", "nan", "-5", str(1 << 64))
+        for value in ("nonsense", "nan", "-5", "1.5", str(1 << 64))
     },
     "a point is foreign": foreign_point("0-1"),
     "the index is gone": lambda client: client.delete(INDEX),

@@ -6,52 +6,44 @@
 -- left: ids have gaps, and a consumer that stands in one, having read everything before it,
 -- has missed nothing and must not be told that its offset is out of range.
 
--- A whole number up to `most`; false or nil of anything else.
-local function up_to(most, word)
-  local number = word and string.match(word, '^%d+$') and tonumber(word)
-  return number and number <= most and number
-end
-
 -- What an index entry tells: its time, the log's records and bytes up to it, and those of its
 -- block alone. Nil where it cannot be true: what others have added or damaged is passed over.
 -- Its fields are time, latest, peak, records, bytes, blockRecords, blockBytes.
 local function read_point(log, entry)
   local fields, state = entry[2], log.state
-  local time = up_to(LARGEST, fields[2])
-  local records, bytes = up_to(state.records, fields[8]), up_to(state.bytes, fields[10])
-  local block_records = records and up_to(records, fields[12])
-  local block_bytes = bytes and up_to(bytes, fields[14])
-  if not (time and block_records and block_bytes) then return nil end
-  return {id = entry[1], time = time, records = records, bytes = bytes,
-    block_records = block_records, block_bytes = block_bytes}
+  local time, records, bytes = tonumber(fields[2]), tonumber(fields[8]), tonumber(fields[10])
+  local block_records, block_bytes = tonumber(fields[12]), tonumber(fields[14])
+  if time and records and bytes and block_records and block_bytes
+    and 0 <= time and time <= LARGEST
+    and 0 <= block_records and block_records <= records and records <= state.records
+    and 0 <= block_bytes and block_bytes <= bytes and bytes <= state.bytes then
+    return {id = entry[1], time = time, records = records, bytes = bytes,
+      block_records = block_records, block_bytes = block_bytes}
+  end
 end
 
--- The index's points from its head on, one a call.
-local function points_of(log)
-  local page, count, at, from = {}, 0, 0, '-'
-  return function()
-    while true do
-      if at == count then
-        at, count = 0, count == 0 and 1 or 32
-        page = redis.call('XRANGE', log.index, from, log.state.last, 'COUNT', count)
-      end
-      at = at + 1
-      local entry = page[at]
-      if not entry then return nil end
-      from = '(' .. entry[1]
+-- Calls with the index's points, from the head on, for as long as that returns true.
+local function visit_points(log, visit)
+  local from, count = '-', 1
+  while true do
+    local page = redis.call('XRANGE', log.index, from, log.state.last, 'COUNT', count)
+    for _, entry in ipairs(page) do
       local point = read_point(log, entry)
-      if point then return point end
+      if point and not visit(point) then return end
     end
+    if #page < count then return end
+    from, count = '(' .. page[count][1], 32
   end
 end
 
 -- The last point of those, from the head on, that all satisfy a condition.
 local function last_point(log, satisfies)
   local found
-  for point in points_of(log) do
-    if not satisfies(point) then break end
+  visit_points(log, function(point)
+    if not satisfies(point) then return false end
     found = point
-  end
+    return true
+  end)
   return found
 end
 
@@ -60,18 +52,21 @@ local function oldest_block(log)
   local state = log.state
   local records, bytes = state.records, state.bytes
   local block_records, block_bytes = state.blockRecords, state.blockBytes
-  local point = points_of(log)()
-  if point then
+  visit_points(log, function(point)
     records, bytes = point.records, point.bytes
     block_records, block_bytes = point.block_records, point.block_bytes
-  end
+    return false
+  end)
   return math.max(records - block_records, 0), math.max(bytes - block_bytes, 0),
     block_records, block_bytes
 end
 
--- What comes after an id that need not be a record's: its right half may be any number.
+-- What comes after an id that need not be a record's: others may add what lies ahead of the log,
+-- and on time encoding what lies behind all records of a millisecond.
 local function behind(log, id)
   local left, right = split(id)
+  local last_left, last_right = split(log.state.last)
+  if before(last_left, last_right, left, right) then left, right = last_left, last_right end
   return step(left, math.min(right, log.sequences - 1), 1, log.sequences)
 end
 
@@ -108,7 +103,8 @@ local function recount(log, bytes)
     gone = state.records - length
   end
   if gone then
-    state.trimmedRecords = between(first_record, gone, first_record + block_records)
+    local records = between(first_record, gone, first_record + block_records)
+    state.trimmedRecords = math.floor(records)
     if block_records > 0 then share = (state.trimmedRecords - first_record) / block_records end
     state.trimmedBytes = math.floor(first_byte + share * block_bytes)
   else
@@ -121,11 +117,7 @@ end
 
 -- Everything up to this id has gone, about so many bytes.
 local function account(log, through, bytes)
-  local left, right = behind(log, through)
-  local end_left, end_right = behind(log, log.state.last)
-  -- What others have added may lie ahead of the log.
-  if before(end_left, end_right, left, right) then left, right = end_left, end_right end
-  start_at(log, left, right)
+  start_at(log, behind(log, through))
   recount(log, bytes)
 end
 
