@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from korvet.pipeline.failure import LakeError
 from korvet.pipeline.lake import Lake
-from tests.support.korvet_process import KorvetCluster
+from tests.support.korvet_process import KorvetCluster, StartKorvet
 from tests.support.lake_records import Archived, put
 from tests.support.lake_topics import (
     AWKWARD,
@@ -26,6 +26,7 @@ from tests.support.lake_topics import (
     table,
 )
 from tests.support.layouts import LAYOUTS
+from tests.support.redis_copy import RedisCopy
 from tests.support.topic_admin import create_topic, delete_topic
 
 pytestmark = pytest.mark.e2e
@@ -161,6 +162,29 @@ def test_a_log_that_was_emptied_behind_the_archive_has_no_gap(
         assert archive.once(topic) == 0
         fill(korvet.storage, topic, numbered(3))
         assert archive.once(topic) == 3
+
+
+@pytest.mark.parametrize("layout", ["record-time", "batch-dense"])
+def test_a_log_that_lost_what_the_lake_has_is_told_and_nothing_added(
+    lake: Lake, start_korvet: StartKorvet, topic: str, tmp_path: Path, layout: str
+) -> None:
+    korvet = start_korvet()
+    create_topic(korvet.bootstrap, topic, configs=LAYOUTS[layout])
+    fill(korvet.storage, topic, numbered(10))
+    kept = max(offset for _, offset in log(korvet.storage, topic))
+    copy = RedisCopy(korvet, tmp_path)
+    fill(korvet.storage, topic, numbered(5))
+    with archiving(lake, korvet.storage) as archive:
+        archive.once(topic)
+        archived = table(lake, topic)
+        copy.restore()
+        # More than were lost, so that others are at their offsets.
+        fill(korvet.storage, topic, numbered(20))
+
+        with pytest.raises(LakeError, match=f"{topic}-0 was cut at {kept + 1}"):
+            archive.once(topic)
+
+    assert table(lake, topic) == archived
 
 
 def test_two_archives_of_one_topic_write_each_record_once(
