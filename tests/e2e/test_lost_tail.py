@@ -5,7 +5,6 @@ learn of it by the leader epoch (KIP-320), and never take other records under th
 offsets for those that they have not read yet.
 """
 
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from korvet.kafka.errors import ErrorCode
 from tests.support.korvet_process import KorvetCluster
 from tests.support.layouts import create_topics
+from tests.support.redis_copy import RedisCopy
 from tests.support.redis_server import SERVERS
 from tests.support.wire_client import WireClient, batch_of, values_of
 
@@ -44,30 +44,12 @@ def wire(korvet: KorvetCluster) -> Iterator[WireClient]:
         yield client
 
 
-class Copy:
-    """Redis's files as they are now, for putting them back later."""
-
-    def __init__(self, korvet: KorvetCluster, folder: Path) -> None:
-        self._redis = korvet.redis
-        self._files = korvet.redis.log_file.parent
-        self._copy = folder / "copy"
-        # Every write is on disk before it is answered, and nobody writes now.
-        shutil.copytree(self._files, self._copy)
-
-    def restore(self) -> None:
-        """Crash Redis, and bring it back as it was then."""
-        self._redis.kill()
-        shutil.rmtree(self._files)
-        shutil.copytree(self._copy, self._files)
-        self._redis.start()
-
-
 def test_a_lost_tail_shows_in_every_answer_about_the_log(
     korvet: KorvetCluster, wire: WireClient, tmp_path: Path
 ) -> None:
     topics = create_topics(wire)
     ends = {topic: append(wire, topic, _KEPT) for topic in topics.values()}
-    copy = Copy(korvet, tmp_path)
+    copy = RedisCopy(korvet, tmp_path)
     positions = {topic: append(wire, topic, _LOST) for topic in topics.values()}
 
     copy.restore()
@@ -99,7 +81,7 @@ def test_librdkafka_goes_back_to_where_the_log_was_cut(
     topics = create_topics(wire)
     for topic in topics.values():
         append(wire, topic, _KEPT)
-    copy = Copy(korvet, tmp_path)
+    copy = RedisCopy(korvet, tmp_path)
     for topic in topics.values():
         append(wire, topic, _LOST)
     with (
@@ -128,7 +110,7 @@ def test_an_older_copy_never_brings_an_epoch_back(
     topics = create_topics(wire)
     for topic in topics.values():
         append(wire, topic, _KEPT)
-    copy = Copy(korvet, tmp_path)
+    copy = RedisCopy(korvet, tmp_path)
     korvet.redis.kill()
     korvet.redis.start()
     wait_for_epoch(wire, topics.values(), 1)

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from korvet.pipeline.failure import LakeError
 from korvet.pipeline.lake import Lake
-from tests.support.korvet_process import KorvetCluster
+from tests.support.korvet_process import KorvetCluster, StartKorvet
 from tests.support.lake_records import Archived, put
 from tests.support.lake_topics import (
     AWKWARD,
@@ -26,18 +25,21 @@ from tests.support.lake_topics import (
     table,
 )
 from tests.support.layouts import LAYOUTS
+from tests.support.redis_copy import RedisCopy
 from tests.support.topic_admin import create_topic, delete_topic
 
 pytestmark = pytest.mark.e2e
 
 DENSE = {"offset.encoding": "dense"}
+# How records are read from each, the tests of the source show.
+TWO_LAYOUTS = ("record-time", "batch-dense")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("layout", TWO_LAYOUTS)
 def test_what_is_archived_is_what_was_committed_once(
-    lake: Lake, korvet: KorvetCluster, topic: str, layout: Mapping[str, str]
+    lake: Lake, korvet: KorvetCluster, topic: str, layout: str
 ) -> None:
-    create_topic(korvet.bootstrap, topic, partitions=3, configs=layout)
+    create_topic(korvet.bootstrap, topic, partitions=3, configs=LAYOUTS[layout])
     fill(korvet.storage, topic, AWKWARD, partition=1)
     fill_in_transaction(korvet.bootstrap, topic, [b"never"] * 3, commit=False)
     with archiving(lake, korvet.storage, records_per_commit=500) as archive:
@@ -163,6 +165,29 @@ def test_a_log_that_was_emptied_behind_the_archive_has_no_gap(
         assert archive.once(topic) == 3
 
 
+@pytest.mark.parametrize("layout", TWO_LAYOUTS)
+def test_a_log_that_lost_what_the_lake_has_is_told_and_nothing_added(
+    lake: Lake, start_korvet: StartKorvet, topic: str, tmp_path: Path, layout: str
+) -> None:
+    korvet = start_korvet()
+    create_topic(korvet.bootstrap, topic, configs=LAYOUTS[layout])
+    fill(korvet.storage, topic, numbered(10))
+    kept = max(offset for _, offset in log(korvet.storage, topic))
+    copy = RedisCopy(korvet, tmp_path)
+    fill(korvet.storage, topic, numbered(5))
+    with archiving(lake, korvet.storage) as archive:
+        archive.once(topic)
+        archived = table(lake, topic)
+        copy.restore()
+        # More than were lost, so that others are at their offsets.
+        fill(korvet.storage, topic, numbered(20))
+
+        with pytest.raises(LakeError, match=f"{topic}-0 was cut at {kept + 1}"):
+            archive.once(topic)
+
+    assert table(lake, topic) == archived
+
+
 def test_two_archives_of_one_topic_write_each_record_once(
     lake: Lake, korvet: KorvetCluster, topic: str
 ) -> None:
@@ -249,23 +274,23 @@ def test_records_that_no_archive_wrote_are_not_added_to(
         archive.once(topic)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}\n{", b'{"commitInfo": 5}'])
 def test_a_damaged_commit_is_told_and_nothing_changed(
-    lake: Lake, korvet: KorvetCluster, topic: str, damage: bytes
+    lake: Lake, korvet: KorvetCluster, topic: str
 ) -> None:
     create_topic(korvet.bootstrap, topic)
     fill(korvet.storage, topic, numbered(10))
     with archiving(lake, korvet.storage) as archive:
         archive.once(topic)
     last = delta_log(lake, topic)[-1]
-    last.write_bytes(damage)
     (last.parent / f".{last.name}.crc").unlink()
     fill(korvet.storage, topic, numbered(10))
-    lake.spark.catalog.clearCache()
 
-    with (
-        archiving(lake, korvet.storage) as archive,
-        pytest.raises(LakeError, match="is damaged"),
-    ):
-        archive.once(topic)
+    for damage in (b"", b"{}\n{", b'{"commitInfo": 5}'):
+        last.write_bytes(damage)
+        with (
+            archiving(lake, korvet.storage) as archive,
+            pytest.raises(LakeError, match="is damaged"),
+        ):
+            archive.once(topic)
+
     assert delta_log(lake, topic)[-1] == last

@@ -30,7 +30,7 @@ from tests.support.shell import Shell
 from tests.support.topic_admin import create_topic
 from tests.support.up_process import clean_environ
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 KILLS = 3
 PARTITIONS = 3
@@ -54,7 +54,7 @@ def test_killed_at_any_moment_it_has_exactly_the_records_of_the_log(
         for number in range(KILLS):
             with killed_at_the_end(shell, [*arguments, *for_ever]) as process:
                 enough = len(delta_log(lake, topic)) + chance.randint(1, 3)
-                eventually_true(partial(has_commits, lake, topic, enough), 200)
+                eventually_true(partial(has_commits, lake, topic, enough), 300)
                 if number == 1:
                     korvet.storages[0].kill()
                     korvet.storages[0].start()

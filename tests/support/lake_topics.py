@@ -14,7 +14,7 @@ from pyspark.sql import Row
 from korvet.client import Korvet, NewRecord, Record
 from korvet.pipeline.archive import Archive
 from korvet.pipeline.lake import Lake
-from korvet.pipeline.log_plan import Gap
+from korvet.pipeline.planning import Gap
 from korvet.pipeline.storage_link import Endpoint, StorageLink
 from korvet.pipeline.topic_archive import ArchiveSettings
 from tests.support.lake_records import EPOCH, read

@@ -6,13 +6,13 @@ import pytest
 
 from korvet.pipeline.archive_state import Archived, ArchiveState, parse_metadata
 from korvet.pipeline.failure import LakeError
-from korvet.pipeline.log_plan import Gap
+from korvet.pipeline.planning import Gap
 
 STATE = ArchiveState(
     batch=3,
     run="a-run",
     topic_id="an-id",
-    partitions={0: Archived(5, 1 << 60), 11: Archived(0, 0)},
+    partitions={0: Archived(5, 1 << 60, 2), 11: Archived(0, 0, 0)},
     gaps=(Gap("orders", 0, 7, 9),),
 )
 
@@ -43,9 +43,9 @@ def test_a_newer_form_is_left_alone() -> None:
 
 
 def test_a_topic_made_again_begins_a_history_with_the_next_batch() -> None:
-    again = STATE.of_topic("another-id").after("a-run", {0: Archived(0, 4)}, [])
+    again = STATE.of_topic("another-id").after("a-run", {0: Archived(0, 4, 0)}, [])
 
     assert again.batch == 4
-    assert again.partitions == {0: Archived(0, 4)}
+    assert again.partitions == {0: Archived(0, 4, 0)}
     assert again.gaps == ()
     assert STATE.of_topic("an-id") is STATE

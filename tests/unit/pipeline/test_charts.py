@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from korvet.pipeline import charts
+from korvet.pipeline.chart_marks import Span
 from korvet.pipeline.chart_scales import (
     Scale,
     byte_ticks,
@@ -19,7 +20,6 @@ from korvet.pipeline.chart_scales import (
     readable_size,
     time_ticks,
 )
-from korvet.pipeline.charts import Span
 from korvet.pipeline.report_model import (
     HOUR_MS,
     Bucket,

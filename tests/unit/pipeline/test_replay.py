@@ -9,7 +9,6 @@ from korvet.pipeline.replay_progress import (
     Strand,
     UnreadableProgressError,
     replay_name,
-    target_partition,
 )
 from korvet.pipeline.replay_writer import _runs
 from tests.support.replay_process import SCHEMA
@@ -25,13 +24,6 @@ def test_progress_is_read_back_as_it_was_written() -> None:
     assert progress.next_offsets == {OLD: 42, NEW: (1 << 60) + 1}
 
 
-def test_what_comes_before_the_next_offset_of_a_strand_is_written() -> None:
-    progress = Progress(partitions=1).after(OLD, 41, 1)
-
-    assert [progress.has(OLD, offset) for offset in (0, 41, 42)] == [True, True, False]
-    assert not progress.has(NEW, 0)
-
-
 @pytest.mark.parametrize(
     "text", ["", "null", "[]", "{}", '{"partitions": 1, "records": 2}']
 )
@@ -40,10 +32,6 @@ def test_an_offset_that_somebody_else_has_committed_is_not_taken_for_progress(
 ) -> None:
     with pytest.raises(UnreadableProgressError):
         Progress.decode(text)
-
-
-def test_partitions_keep_their_number_or_are_dealt_out() -> None:
-    assert [target_partition(number, 3) for number in range(5)] == [0, 1, 2, 0, 1]
 
 
 def test_the_same_command_has_the_same_name_and_another_has_not() -> None:

@@ -31,7 +31,7 @@ from korvet.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from korvet.pipeline.log_plan import Gap
+    from korvet.pipeline.planning import Gap
     from korvet.pipeline.storage_link import StorageLink, TopicInfo
     from korvet.pipeline.topic_archive import Done
     from korvet.pipeline.topic_selection import TopicSelection

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from korvet.pipeline.failure import LakeError
-from korvet.pipeline.log_plan import Gap
+from korvet.pipeline.planning import Gap
 
 # Delta keeps the last version that an application has committed; a batch is committed once.
 APPLICATION: Final = "korvet-archive"
@@ -25,6 +25,8 @@ class Archived(NamedTuple):
 
     first: int
     next: int
+    # The log's leader epoch at that time: a later one may have lost some of it.
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ class ArchiveState:
                     "run": self.run,
                     "topicId": self.topic_id,
                     "partitions": {
-                        str(number): [each.first, each.next]
+                        str(number): list(each)
                         for number, each in sorted(self.partitions.items())
                     },
                     "gaps": [[each.partition, each.start, each.end] for each in self.gaps],
@@ -95,8 +97,8 @@ def parse_metadata(topic: str, text: str | None) -> ArchiveState | None:
             run=str(told["run"]),
             topic_id=str(told["topicId"]),
             partitions={
-                int(number): Archived(int(first), int(following))
-                for number, (first, following) in told["partitions"].items()
+                int(number): Archived(int(first), int(following), int(epoch))
+                for number, (first, following, epoch) in told["partitions"].items()
             },
             gaps=tuple(
                 Gap(topic, int(partition), int(start), int(end))

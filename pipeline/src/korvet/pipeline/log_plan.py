@@ -4,18 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from korvet.pipeline.failure import LakeError
-from korvet.pipeline.planning import Range, first_records, group, shares, split
+from korvet.pipeline.planning import Gap, Range, first_records, group, shares, split
 from korvet.pipeline.source_options import EARLIEST, LATEST, Bound, SourceOptions
 from korvet.pipeline.storage_link import StorageLink, TopicInfo
-
-
-class Gap(NamedTuple):
-    """What retention took before it was read: from `start` up to and without `end`."""
-
-    topic: str
-    partition: int
-    start: int
-    end: int
 
 
 class Counted(NamedTuple):

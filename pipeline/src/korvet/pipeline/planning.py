@@ -19,6 +19,15 @@ class Range(NamedTuple):
     records: int
 
 
+class Gap(NamedTuple):
+    """What retention took before it was read: from `start` up to and without `end`."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
 # Counts the records of ranges; all of a list are asked for at once.
 Counter: TypeAlias = Callable[[Sequence[Range]], Sequence[int]]
 

@@ -173,6 +173,8 @@ def _in_order(work: Plan, pace: float | None) -> DataFrame:
     """What is left, sorted into as many tasks as there can be."""
     history = _history_numbers(work.records)
     records = work.records.select(
+        # The same number where there is one, else they are dealt out in turn: what was in
+        # one partition stays together, and in its order.
         (F.col("partition") % work.target.partitions).cast("int").alias("target"),
         history.alias("history"),
         "topicId",

@@ -45,9 +45,6 @@ class Progress:
             next_offsets={**self.next_offsets, strand: offset + 1},
         )
 
-    def has(self, strand: Strand, offset: int) -> bool:
-        return offset < self.next_offsets.get(strand, 0)
-
     def encode(self) -> str:
         offsets = {
             f"{topic_id}/{partition}": offset
@@ -74,14 +71,6 @@ class Progress:
 def _strand(name: str) -> Strand:
     topic_id, _, partition = name.rpartition("/")
     return Strand(topic_id, int(partition))
-
-
-def target_partition(partition: int, partitions: int) -> int:
-    """The same number where there is one, else they are dealt out in turn.
-
-    So what was together stays together, and in its order.
-    """
-    return partition % partitions
 
 
 def replay_name(source: str, target: str, selection: Mapping[str, object]) -> str:

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Final
 
 from korvet.pipeline import charts
+from korvet.pipeline.chart_marks import Span
 from korvet.pipeline.chart_scales import (
     duration,
     moment,
@@ -17,7 +18,6 @@ from korvet.pipeline.chart_scales import (
     percent,
     readable_size,
 )
-from korvet.pipeline.charts import Span
 from korvet.pipeline.report_model import Bucket, LakeReport, TopicReport
 
 NONE: Final = "-"

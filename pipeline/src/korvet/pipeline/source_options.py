@@ -11,6 +11,7 @@ from korvet.client import DEFAULT_ADDRESS
 from korvet.pipeline.failure import LakeError
 from korvet.pipeline.planning import Range
 from korvet.pipeline.storage_link import PATIENCE, Endpoint
+from korvet.pipeline.topic_selection import check_pattern
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -82,7 +83,7 @@ def endpoint_options(endpoint: Endpoint) -> dict[str, str]:
 
 def splits_option(splits: Sequence[Sequence[Range]]) -> str:
     return json.dumps(
-        [[part._replace(topic_id=part.topic_id.hex()) for part in each] for each in splits]  # type: ignore[arg-type]
+        [[[part.topic, part.topic_id.hex(), *part[2:]] for part in each] for each in splits]
     )
 
 
@@ -125,13 +126,6 @@ def _splits(text: str | None) -> list[list[Range]] | None:
         [Range(topic, bytes.fromhex(topic_id), *rest) for topic, topic_id, *rest in each]
         for each in json.loads(text)
     ]
-
-
-def check_pattern(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise LakeError(f"{pattern} is no regular expression: {error}.") from None
 
 
 def parse_time(text: str) -> int:

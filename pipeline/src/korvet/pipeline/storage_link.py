@@ -5,11 +5,11 @@ and not a failure. Only questions are asked here, which may be repeated.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
 import grpc
 
@@ -33,7 +33,16 @@ _GONE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID
 # Questions about many positions are asked in parts of so many.
 _AT_ONCE: Final = 1000
 
+
+class _Refusable(Protocol):
+    """An answer about one position, which may be a refusal."""
+
+    error_code: int
+    error_message: str
+
+
 _Answer = TypeVar("_Answer")
+_OneAnswer = TypeVar("_OneAnswer", bound=_Refusable)
 _Stub = pb_grpc.StorageServiceStub
 
 
@@ -168,6 +177,26 @@ class StorageLink:
             found |= zip(some, self._find(topic.name, request), strict=True)
         return found
 
+    def epoch_ends(
+        self, topic: TopicInfo, epochs: Mapping[int, int]
+    ) -> dict[int, "pb.FindEpochEndsResponse.EpochEnd"]:
+        """Partition -> where the epoch that was given for it ended."""
+        request = pb.FindEpochEndsRequest(
+            questions=[
+                pb.FindEpochEndsRequest.Question(
+                    topic=pb.TopicRef(id=topic.id), partition=partition, leader_epoch=epoch
+                )
+                for partition, epoch in epochs.items()
+            ]
+        )
+        ends = self._settled(
+            topic.name,
+            lambda: list(
+                self.ask(lambda stub: stub.FindEpochEnds(request, timeout=DEADLINE)).ends
+            ),
+        )
+        return dict(zip(epochs, ends, strict=True))
+
     def count(
         self, topic: TopicInfo, ranges: Iterable[tuple[int, int, int]]
     ) -> list["pb.CountRecordsResponse.Count"]:
@@ -217,15 +246,17 @@ class StorageLink:
             ),
         )
 
-    def _settled(self, name: str, answers: Callable[[], list[_Answer]]) -> list[_Answer]:
+    def _settled(
+        self, name: str, answers: Callable[[], list[_OneAnswer]]
+    ) -> list[_OneAnswer]:
         """Ask again while storage cannot ask Redis; raise what it refuses."""
         until = time.monotonic() + self._endpoint.patience
         while True:
             found = answers()
-            errors = [each for each in found if each.error_code]  # type: ignore[attr-defined]
+            errors = [each for each in found if each.error_code]
             if not errors:
                 return found
-            code, message = errors[0].error_code, errors[0].error_message  # type: ignore[attr-defined]
+            code, message = errors[0].error_code, errors[0].error_message
             if code not in RETRIABLE or time.monotonic() > until:
                 _check(name, code, message)
             time.sleep(_PAUSE)

@@ -11,13 +11,12 @@ from typing import Any
 
 from korvet.pipeline.failure import LakeError
 from korvet.pipeline.log_plan import (
-    Gap,
     counted,
     limited,
     positions,
     selected_topics,
 )
-from korvet.pipeline.planning import Range
+from korvet.pipeline.planning import Gap, Range
 from korvet.pipeline.source_options import EARLIEST, LATEST, Bound, SourceOptions
 from korvet.pipeline.storage_link import StorageLink, TopicInfo
 from korvet.pipeline.table import topic_id_text

@@ -14,8 +14,8 @@ from korvet.pipeline import table
 from korvet.pipeline.archive_state import APPLICATION, Archived, ArchiveState
 from korvet.pipeline.failure import LakeError
 from korvet.pipeline.lake import Lake
-from korvet.pipeline.log_plan import Gap, counted, in_splits, limited, positions
-from korvet.pipeline.planning import Range
+from korvet.pipeline.log_plan import counted, in_splits, limited, positions
+from korvet.pipeline.planning import Gap, Range
 from korvet.pipeline.source_options import (
     EARLIEST,
     LATEST,
@@ -119,13 +119,13 @@ class TopicArchive:
         found = (
             records.where(F.col("topicId") == newest["topicId"])
             .groupBy("partition")
-            .agg(F.min("offset"), F.max("offset"))
+            .agg(F.min("offset"), F.max("offset"), F.max("leaderEpoch"))
             .collect()
         )
         return ArchiveState(
             batch=self._last_batch(),
             topic_id=newest["topicId"],
-            partitions={row[0]: Archived(row[1], row[2] + 1) for row in found},
+            partitions={row[0]: Archived(row[1], row[2] + 1, row[3]) for row in found},
         )
 
     def _last_batch(self) -> int:
@@ -157,8 +157,10 @@ class TopicArchive:
         if new:
             earliest = positions(self._link, topic, Bound(timestamp_ms=EARLIEST))
             starts |= {partition: earliest[partition] for partition in new}
-        latest = positions(self._link, topic, Bound(timestamp_ms=LATEST))
-        self._check_not_shorter(topic, state, latest)
+        found = self._link.find_offsets(topic, range(topic.partitions), LATEST)
+        latest = {partition: each.offset for partition, each in found.items()}
+        epochs = {partition: each.leader_epoch for partition, each in found.items()}
+        self._check_not_cut(topic, state, latest, epochs)
         if ends is not None:
             latest = {number: ends.get(number, starts[number]) for number in latest}
         parts, gaps = counted(self._link, topic, starts, latest)
@@ -176,7 +178,9 @@ class TopicArchive:
         following = state.after(
             self._run,
             {
-                number: Archived(firsts[number], reached.get(number, starts[number]))
+                number: Archived(
+                    firsts[number], reached.get(number, starts[number]), epochs[number]
+                )
                 for number in {*reached, *new}
             },
             gaps,
@@ -184,17 +188,37 @@ class TopicArchive:
         lag = sum(part.records for part in parts) - sum(part.records for part in chosen)
         return _Plan(topic, chosen, gaps, following, lag)
 
-    def _check_not_shorter(
-        self, topic: TopicInfo, state: ArchiveState, latest: Mapping[int, int]
+    def _check_not_cut(
+        self,
+        topic: TopicInfo,
+        state: ArchiveState,
+        latest: Mapping[int, int],
+        epochs: Mapping[int, int],
     ) -> None:
-        for number, each in state.partitions.items():
-            end = latest.get(number)
-            if end is not None and end < each.next:
+        """Raise LakeError where the log has lost records that are in the lake (KIP-320).
+
+        Others may have come to their offsets since, which a later epoch tells.
+        """
+        known = {
+            number: each for number, each in state.partitions.items() if number in latest
+        }
+        newer = {
+            number: each.epoch
+            for number, each in known.items()
+            if epochs[number] > each.epoch
+        }
+        ends = self._link.epoch_ends(topic, newer) if newer else {}
+        for number, each in known.items():
+            end = latest[number]
+            # Of an epoch that is not written down yet nobody knows the end.
+            if number in ends and ends[number].end_offset >= 0:
+                end = min(end, ends[number].end_offset)
+            if end < each.next:
                 raise LakeError(
-                    f"The log of {topic.name}-{number} ends at {end}, and the lake has it"
-                    f" up to {each.next}: its Redis has lost what it wrote last.",
-                    "The lake keeps what it has. It goes on when the log has got so far"
-                    " again; what came between is then missing.",
+                    f"The log of {topic.name}-{number} was cut at {end}, and the lake has"
+                    f" it up to {each.next}: its Redis has lost what it wrote last.",
+                    "The lake has what was lost; nothing is added, for it would not be the"
+                    " same history. Move the table away, and archive the topic anew.",
                 )
 
     # ------------------------------------------------------------ the batch

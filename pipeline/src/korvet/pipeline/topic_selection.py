@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from korvet.pipeline.failure import LakeError
-from korvet.pipeline.source_options import check_pattern
 
 # What a topic's name may have: anything else makes it an expression.
 _NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
@@ -41,3 +40,10 @@ class TopicSelection:
                     "A name that may come later is found with an expression, as in"
                     f" --topics '({name})'.",
                 )
+
+
+def check_pattern(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise LakeError(f"{pattern} is no regular expression: {error}.") from None

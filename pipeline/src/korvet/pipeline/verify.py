@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from korvet.pipeline import table
 from korvet.pipeline.archive_state import ArchiveState
 from korvet.pipeline.lake import Lake
-from korvet.pipeline.log_plan import Gap, counted, in_splits
-from korvet.pipeline.planning import Range
+from korvet.pipeline.log_plan import counted, in_splits
+from korvet.pipeline.planning import Gap, Range
 from korvet.pipeline.source_options import endpoint_options, splits_option
 from korvet.pipeline.storage_link import Endpoint, StorageLink, TopicGoneError
 from korvet.pipeline.table_log import last_commit
