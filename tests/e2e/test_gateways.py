@@ -109,7 +109,11 @@ def test_a_second_gateway_with_the_same_node_id_refuses_to_start(
     korvet: KorvetCluster,
 ) -> None:
     first, _ = korvet.gateways
-    environ = {**first.environ, "KORVET_GATEWAY_LISTEN_PORT": "0"}
+    own = {
+        "KORVET_GATEWAY_LISTEN_PORT": "0",
+        "KORVET_GATEWAY_METRICS_ADDRESS": "127.0.0.1:0",
+    }
+    environ = {**first.environ, **own}
 
     ended = subprocess.run(
         [sys.executable, "-m", "korvet.gateway"],
