@@ -144,6 +144,7 @@ bench: setup-dev ## measure beside Apache Kafka and plain Redis; fails on a miss
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.groups
 	$(BIN)/python -m bench.transactions
+	$(BIN)/python -m bench.lake --check
 	$(BIN)/python -m bench.report --targets
 
 bench-quick: setup-dev ## the speed part in under three minutes; bench/README.md stays as it is
