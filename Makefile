@@ -148,6 +148,7 @@ bench: setup-dev ## measure beside Apache Kafka and plain Redis; fails on a miss
 	$(BIN)/python -m bench.telemetry --check
 	@# Only who may trace processes can sample them.
 	-$(BIN)/python -m bench.profile
+	$(BIN)/python -m bench.lake --check
 	$(BIN)/python -m bench.plot
 	$(BIN)/python -m bench.report --targets
 

@@ -56,8 +56,9 @@ def test_killed_at_any_moment_it_has_exactly_the_records_of_the_log(
                 enough = len(delta_log(lake, topic)) + chance.randint(1, 3)
                 eventually_true(partial(has_commits, lake, topic, enough), 300)
                 if number == 1:
-                    korvet.storages[0].kill()
-                    korvet.storages[0].start()
+                    with filling.paused:
+                        korvet.storages[0].kill()
+                        korvet.storages[0].start()
                 # Anywhere in the batch that comes next.
                 threading.Event().wait(chance.uniform(0, 0.8))
                 assert process.poll() is None, "it has ended by itself"
@@ -87,6 +88,8 @@ class Filling:
         self._korvet = korvet
         self._topic = topic
         self._stopped = threading.Event()
+        # It is the archive that has to bear a storage that is away.
+        self.paused = threading.Lock()
         self._thread = threading.Thread(target=self._run)
         self.count = 0
 
@@ -101,7 +104,8 @@ class Filling:
     def _run(self) -> None:
         turn = 0
         while not self._stopped.wait(0.5):
-            fill(self._korvet.storage, self._topic, numbered(50), turn % PARTITIONS)
+            with self.paused:
+                fill(self._korvet.storage, self._topic, numbered(50), turn % PARTITIONS)
             self.count += 50
             turn += 1
 

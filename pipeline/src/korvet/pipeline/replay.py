@@ -87,6 +87,8 @@ class Plan(NamedTuple):
 
     target: Target
     records: DataFrame
+    # The ids of the topic's histories, in their order.
+    histories: Sequence[str]
     # Of those chosen: how many were written by earlier runs, and how many are left.
     done: int
     left: int
@@ -98,9 +100,13 @@ def plan(lake: Lake, request: Request) -> Plan:
     name = request.name or replay_name(
         lake.table_path(request.topic), request.to, asdict(request.selection)
     )
-    (last,) = lake.table(request.topic).agg(F.max("partition")).collect()
+
+    def source_partitions() -> int:
+        (last,) = lake.table(request.topic).agg(F.max("partition")).collect()
+        return (last[0] or 0) + 1
+
     partitions = asyncio.run(
-        ensure_topic(request.bootstrap, request.to, (last[0] or 0) + 1, request.security)
+        ensure_topic(request.bootstrap, request.to, source_partitions, request.security)
     )
     target = Target(
         bootstrap=request.bootstrap,
@@ -117,7 +123,8 @@ def plan(lake: Lake, request: Request) -> Plan:
         target = replace(target, partitions=began_with)
     records = _without(chosen, progress.values())
     done = sum(each.records for each in progress.values())
-    return Plan(target, records, done, records.count())
+    counts = _counted(records)
+    return Plan(target, records, list(counts), done, sum(counts.values()))
 
 
 def run(lake: Lake, work: Plan, pace: float | None) -> dict[int, int]:
@@ -171,7 +178,9 @@ def _without(records: DataFrame, progress: Iterable[Progress]) -> DataFrame:
 
 def _in_order(work: Plan, pace: float | None) -> DataFrame:
     """What is left, sorted into as many tasks as there can be."""
-    history = _history_numbers(work.records)
+    history = F.lit(0)
+    for number, topic_id in enumerate(work.histories[1:], 1):
+        history = F.when(F.col("topicId") == topic_id, number).otherwise(history)
     records = work.records.select(
         # The same number where there is one, else they are dealt out in turn: what was in
         # one partition stays together, and in its order.
@@ -206,13 +215,12 @@ def _in_order(work: Plan, pace: float | None) -> DataFrame:
     return sorted_.select(*LANE_COLUMNS)
 
 
-def _history_numbers(records: DataFrame) -> Column:
-    """The topic's histories in their order: that in which they were archived."""
-    begun = records.groupBy("topicId").agg(
-        F.min("ingestDate").alias("day"), F.min("timestamp").alias("time")
+def _counted(records: DataFrame) -> dict[str, int]:
+    """How many records each history has, in the order in which they were archived."""
+    histories = records.groupBy("topicId").agg(
+        F.min("ingestDate").alias("day"),
+        F.min("timestamp").alias("time"),
+        F.count("*").alias("records"),
     )
-    ids = [row.topicId for row in begun.orderBy("day", "time", "topicId").collect()]
-    number = F.lit(0)
-    for position, topic_id in enumerate(ids[1:], 1):
-        number = F.when(F.col("topicId") == topic_id, position).otherwise(number)
-    return number
+    rows = histories.orderBy("day", "time", "topicId").collect()
+    return {row.topicId: row.records for row in rows}

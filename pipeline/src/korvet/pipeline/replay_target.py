@@ -1,6 +1,7 @@
 """The topic that a replay writes to: it is made where there is none."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from aiokafka import errors
@@ -15,14 +16,18 @@ _PAUSE: Final = 0.1
 
 
 async def ensure_topic(
-    bootstrap: str, topic: str, partitions: int, security: KafkaSecurity
+    bootstrap: str, topic: str, new: Callable[[], int], security: KafkaSecurity
 ) -> int:
-    """How many partitions the topic has; a new one gets so many."""
+    """How many partitions the topic has; where there is none, it gets so many."""
     try:
         async with asyncio.timeout(_SOON):
             found = await _partitions(bootstrap, topic, security)
-            if not found:
-                await _create(bootstrap, topic, partitions, security)
+        if found:
+            return found
+        # Spark's answer takes as long as it takes.
+        wanted = await asyncio.to_thread(new)
+        async with asyncio.timeout(_SOON):
+            await _create(bootstrap, topic, wanted, security)
             while not found:
                 await asyncio.sleep(_PAUSE)
                 found = await _partitions(bootstrap, topic, security)
