@@ -83,7 +83,8 @@ def latency_chart(buckets: Sequence[Bucket], span: Span) -> str:
         for stretch in _stretches(points, span.bucket_ms):
             path = "L".join(f"{px:.1f} {py:.1f}" for _, px, py in stretch)
             # A single point is drawn as one, by a line without length and with round ends.
-            marks.append(f'<path class="line {name}" d="M{path}h0"/>')
+            alone = " alone" if len(stretch) == 1 else ""
+            marks.append(f'<path class="line {name}{alone}" d="M{path}h0"/>')
         for (_, px, py), (start, latency) in zip(points, known, strict=True):
             value = duration(getattr(latency, name))
             marks.append(

@@ -114,8 +114,9 @@ class TopicReport:
 
     @property
     def mean_rate(self) -> float | None:
-        """Records a second; None where all have the same timestamp."""
-        return self.records / self.span_seconds if self.span_seconds else None
+        """Records a second; None where there is none. Less than a bucket counts as one."""
+        seconds = max(self.span_seconds, self.bucket_ms / 1000)
+        return self.records / seconds if self.records else None
 
     @property
     def peak(self) -> Bucket | None:
