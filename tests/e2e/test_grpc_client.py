@@ -203,6 +203,23 @@ async def test_appends_survive_a_killed_storage_without_loss_or_repetition(
     assert offsets == [record.offset for record in everything]
 
 
+async def test_a_clients_first_append_waits_for_a_storage_that_is_being_restarted(
+    start_korvet: StartKorvet, topic: str
+) -> None:
+    cluster = start_korvet(gateways=0)
+    async with Korvet(cluster.storage) as client:
+        await client.create_topic(topic)
+    cluster.storages[0].kill()
+
+    async with Korvet(cluster.storage) as client:
+        writing = asyncio.ensure_future(client.append(topic, b"first"))
+        await asyncio.to_thread(cluster.storages[0].restart)
+        await asyncio.wait_for(writing, 30)
+        found = await client.read(topic, offset=0)
+
+    assert [record.value for record in found] == [b"first"]
+
+
 @pytest.mark.parametrize("is_made_again", [True, False], ids=["made-again", "deleted"])
 @pytest.mark.parametrize("encoding", ["time", "dense"])
 async def test_a_tail_never_goes_on_in_another_topic_of_the_name(

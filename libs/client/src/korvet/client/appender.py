@@ -13,14 +13,13 @@ from contextlib import AsyncExitStack
 from typing import Final, NamedTuple
 
 from korvet.client.connection import Connection
-from korvet.client.errors import RETRIABLE, ErrorCode, KorvetError, UnavailableError
+from korvet.client.errors import ErrorCode, KorvetError
 from korvet.client.model import NewRecord
+from korvet.client.repeating import until_answered
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 
 # How long one attempt may take before it is repeated.
 _ATTEMPT_DEADLINE: Final = 10.0
-_FIRST_PAUSE: Final = 0.05
-_LONGEST_PAUSE: Final = 1.0
 _SEQUENCES: Final = 1 << 31
 
 # Storage does not know this producer's last batches any more (they expired, or Redis lost
@@ -95,7 +94,7 @@ class Appender:
                 ),
             )
         try:
-            offsets = await self._until_answered(request)
+            offsets = await until_answered(lambda: self._attempt(request), self._retry_for)
         except BaseException:
             # Cancellation included: an attempt may be on its way, so this sequence number
             # must never be given to other records.
@@ -105,23 +104,6 @@ class Appender:
             after = producer.next_sequence[where] + len(records)
             producer.next_sequence[where] = after % _SEQUENCES
         return dict(zip(appends, offsets, strict=True))
-
-    async def _until_answered(self, request: pb.AppendRequest) -> list[int]:
-        """Repeat the request while that may help; return the first offsets."""
-        loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + self._retry_for
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                return await self._attempt(request)
-            except UnavailableError:
-                if loop.time() + pause > give_up_at:
-                    raise
-            except KorvetError as error:
-                if error.code not in RETRIABLE or loop.time() + pause > give_up_at:
-                    raise
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _attempt(self, request: pb.AppendRequest) -> list[int]:
         deadline = _ATTEMPT_DEADLINE + 1
@@ -141,13 +123,16 @@ class Appender:
     async def _current_producer(self) -> _Producer:
         async with self._allocating:
             if self._producer is None:
-                allocated = await self._connection.ask(
-                    lambda stub: stub.AllocateProducerId(
-                        pb.AllocateProducerIdRequest(), timeout=_ATTEMPT_DEADLINE
-                    )
-                )
+                allocated = await until_answered(self._allocate, self._retry_for)
                 self._producer = _Producer(allocated.producer_id)
             return self._producer
+
+    async def _allocate(self) -> pb.AllocateProducerIdResponse:
+        return await self._connection.ask(
+            lambda stub: stub.AllocateProducerId(
+                pb.AllocateProducerIdRequest(), timeout=_ATTEMPT_DEADLINE
+            )
+        )
 
     def _abandon(self, producer: _Producer) -> None:
         if self._producer is producer:

@@ -54,7 +54,7 @@ class Korvet:
         self._retry_for = retry_for
         self._connection = Connection(address, credentials)
         self._appender = Appender(self._connection, retry_for)
-        self._topics = Topics(self._connection)
+        self._topics = Topics(self._connection, retry_for)
         self._next_keyless: defaultdict[str, int] = defaultdict(int)
 
     async def __aenter__(self) -> Self:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from korvet.client.connection import CALL_DEADLINE, Connection
 from korvet.client.errors import ErrorCode, KorvetError
 from korvet.client.model import PartitionLog, Topic
+from korvet.client.repeating import until_answered
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 
 # Partitions may be added; a key's records go to its new partition after so long at most.
@@ -25,8 +26,10 @@ class Identity(NamedTuple):
 
 
 class Topics:
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, retry_for: float) -> None:
+        """What appends ask for is repeated for `retry_for` seconds, as they are."""
         self._connection = connection
+        self._retry_for = retry_for
         self._counts: dict[str, PartitionCount] = {}
         self._asking = asyncio.Lock()
 
@@ -135,7 +138,8 @@ class Topics:
             known = self._counts.get(name)
             if known is not None and time.monotonic() - known.asked_at < _COUNT_LIFETIME:
                 return known.partitions, False
-            partitions = (await self.describe(name)).partitions
+            found = await until_answered(lambda: self._found(name), self._retry_for)
+            partitions = len(found.leader_epochs)
             self._counts[name] = PartitionCount(partitions, time.monotonic())
             return partitions, True
 
