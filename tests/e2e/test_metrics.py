@@ -5,7 +5,7 @@ Among them is everything that the dashboard and the alerts ask for.
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Final
@@ -82,6 +82,14 @@ def lags(samples: list[Sample], group: str) -> dict[tuple[str, str], float]:
         for sample in samples
         if sample.name == "korvet_group_lag" and sample.labels[_GROUP] == group
     }
+
+
+@pytest.fixture(scope="module")
+def korvet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KorvetCluster]:
+    """Of its own: in the shared one there may be more topics than are told apart."""
+    with KorvetCluster(tmp_path_factory.mktemp("metrics")) as cluster:
+        yield cluster
+        assert cluster.errors() == []
 
 
 @pytest.fixture(scope="module")

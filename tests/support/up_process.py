@@ -18,8 +18,13 @@ START_DEADLINE: Final = 60.0
 
 
 def clean_environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment without settings of the shell's own."""
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("KORVET_")}
+    """The environment without settings of the shell's own, and without its size."""
+    size = ("COLUMNS", "LINES")
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("KORVET_") and name not in size
+    }
     return {**inherited, **(extra or {})}
 
 
