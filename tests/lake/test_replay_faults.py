@@ -112,8 +112,10 @@ def test_the_command_goes_on_where_it_was_killed(
     with shell.start(*paced) as process:
         eventually_true(lambda: replayed(korvet, topic) > 100, within=100)
         process.kill()
-        # Before the pipes are read to their end, which a JVM of its own holds open too.
-        process.stdout, process.stderr = None, None
+        # Not read to their end: a JVM of its own holds them open, too.
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()
     at_most = replayed(korvet, topic)
     rest = shell.start(*command, "--name", topic, "--master", "local[1]", "--json")
     out, errors = rest.communicate(timeout=110)
