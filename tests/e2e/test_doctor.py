@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from korvet.cli.plan import free_port
 from tests.support.eventually import eventually_true
 from tests.support.korvet_process import KorvetCluster, StartKorvet
 from tests.support.pseudo_terminal import PseudoTerminal
-from tests.support.redis_server import free_port
 from tests.support.shell import Shell
 from tests.support.up_process import korvet as run
 

@@ -11,9 +11,10 @@ import pytest
 import redis as redis_sync
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from korvet.cli.plan import free_port
 from tests.support.korvet_process import KorvetCluster, StartKorvet
 from tests.support.otlp_receiver import OtlpReceiver
-from tests.support.redis_server import RedisServer, free_port
+from tests.support.redis_server import RedisServer
 from tests.support.topic_admin import create_topic
 
 pytestmark = pytest.mark.e2e

@@ -15,10 +15,10 @@ import pytest
 from confluent_kafka import Producer
 from prometheus_client.parser import text_string_to_metric_families
 
+from korvet.cli.plan import free_port
 from tests.support.eventually import eventually_true
 from tests.support.korvet_process import KorvetCluster
 from tests.support.pseudo_terminal import PseudoTerminal
-from tests.support.redis_server import free_port
 from tests.support.up_process import UpProcess, clean_environ
 from tests.support.up_process import korvet as run
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from korvet.cli.plan import free_port
 from tests.support.gate import Gate, gate_before
 from tests.support.korvet_process import KorvetCluster
-from tests.support.redis_server import free_port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

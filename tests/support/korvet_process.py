@@ -21,7 +21,8 @@ import grpc
 from grpc_health.v1 import health_pb2
 
 from korvet.cli import server_settings
-from tests.support.redis_server import SERVERS, RedisServer, free_port
+from korvet.cli.plan import free_port
+from tests.support.redis_server import SERVERS, RedisServer
 from tests.support.service_process import ServiceProcess
 
 # So that what was acknowledged survives even a killed Redis.

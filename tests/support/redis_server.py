@@ -10,7 +10,6 @@ All calls block; from a coroutine that must go on meanwhile, use `asyncio.to_thr
 import contextlib
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,8 @@ from typing import Final, Self
 import redis as redis_sync
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from korvet.cli.plan import free_port
 
 START_DEADLINE: Final = 15.0
 
@@ -167,10 +168,3 @@ class RedisServer:
         if not self.log_file.exists():
             return "no log"
         return "\n".join(self.log_file.read_text().splitlines()[-20:])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from redis.exceptions import NoPermissionError
 
+from korvet.cli.plan import free_port
 from korvet.coordinator.coordinator_rights import coordinator_rights
 from korvet.kafka.errors import ErrorCode
 from korvet.redis.client import connect
@@ -18,7 +19,7 @@ from korvet.storage.storage_rights import storage_rights
 from tests.support.eventually import eventually
 from tests.support.korvet_process import is_serving
 from tests.support.log_replica import KEYS, LogReplica, batch_of, log_replica_on, snapshot
-from tests.support.redis_server import RedisServer, free_port
+from tests.support.redis_server import RedisServer
 from tests.support.service_process import ServiceProcess
 
 pytestmark = pytest.mark.integration

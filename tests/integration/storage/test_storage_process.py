@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 import pytest
 
+from korvet.cli.plan import free_port
 from korvet.kafka.errors import ErrorCode
 from korvet.proto.storage.v1 import storage_service_pb2 as pb
 from korvet.proto.storage.v1.storage_service_pb2_grpc import StorageServiceStub
@@ -16,7 +17,7 @@ from korvet.runtime.grpc_channel import open_channel
 from korvet.runtime.health import is_serving as asks_health
 from tests.support.eventually import eventually
 from tests.support.korvet_process import is_serving
-from tests.support.redis_server import RedisServer, free_port
+from tests.support.redis_server import RedisServer
 from tests.support.service_process import ServiceProcess
 
 if TYPE_CHECKING:
